@@ -1,0 +1,1 @@
+"""What are the nouns? Frozen values, one noun a file, no behaviour beyond their own consistency."""

@@ -1,0 +1,52 @@
+"""What is an embedding, and in which space may it be compared?"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+Role = Literal["query", "passage"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingSpace:
+    """Everything that makes two vectors comparable; vectors of two spaces never are.
+
+    `revision` pins the weights (a digest or a provider's version). The prefixes are put
+    before each text by the embedder and belong to the space: changing one is another space.
+    """
+
+    provider: str
+    model: str
+    revision: str
+    dimension: int
+    metric: Literal["cosine"]
+    query_prefix: str
+    passage_prefix: str
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.dimension <= 4000:
+            raise ValueError(f"dimension must lie in 1..4000, not {self.dimension}")
+
+    @property
+    def name(self) -> str:
+        """A stable text that is equal for equal spaces, for keys and messages."""
+        return (
+            f"{self.provider}:{self.model}@{self.revision}/{self.dimension}/{self.metric}"
+            f"/{self.query_prefix!r}/{self.passage_prefix!r}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenStates:
+    """One text as the encoder saw it.
+
+    `vector` has shape (d,), L2 norm 1. `token_ids` has shape (t,), `states` (t, d): the last
+    layer's states of the text's own tokens, prefix and special tokens left out, not normalised.
+    """
+
+    vector: FloatArray
+    token_ids: NDArray[np.int64]
+    states: FloatArray

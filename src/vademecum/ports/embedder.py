@@ -1,0 +1,49 @@
+"""How does text become vectors?"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from vademecum.model.embedding import EmbeddingSpace, FloatArray, Role, TokenStates
+
+
+class Embedder(Protocol):
+    """Turn texts into vectors of one EmbeddingSpace; the space's prefixes are added inside."""
+
+    @property
+    def space(self) -> EmbeddingSpace: ...
+
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens of one text, prefix and special tokens not counted."""
+        ...
+
+    async def embed(self, texts: Sequence[str], role: Role) -> FloatArray:
+        """Return shape (len(texts), d), float32, each row of L2 norm 1, in the order given.
+
+        An empty sequence gives shape (0, d) and no work. Equal texts give equal rows whatever
+        else is in the batch, to 1e-3 in cosine. A passage longer than `max_tokens` raises
+        TextTooLong; a query is cut to it. Blank texts raise ValueError: leave them out before.
+
+        Raises: TextTooLong, ModelUnusable, ProviderAway, EmbeddingInvalid.
+        """
+        ...
+
+
+class TokenEncoder(Protocol):
+    """Give the token states that late interaction compares."""
+
+    async def encode(self, texts: Sequence[str], role: Role) -> list[TokenStates]:
+        """Return one TokenStates a text, with the same limits and errors as `Embedder.embed`."""
+        ...
+
+
+class Tokenizer(Protocol):
+    """Count and place the tokens that an embedder will see."""
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of the text alone, without prefix and special tokens."""
+        ...
+
+    def ends(self, text: str) -> list[int]:
+        """Return each token's end, as an offset in code points of `text`, never decreasing."""
+        ...
