@@ -144,7 +144,7 @@ def markup(text: str) -> str:
 def make_table(lines: tuple[str, ...], styles: dict[str, ParagraphStyle], width: float) -> Table:
     """A ruled table `width` points wide; columns share the width by their longest cell."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    weights = [min(30, max(map(len, column))) + 4 for column in zip(*rows, strict=True)]
+    weights = [min(30, max(10, *map(len, column))) + 4 for column in zip(*rows, strict=True)]
     widths = [width * weight / sum(weights) for weight in weights]
     cells = [
         [Paragraph(markup(cell), styles["cell" if index else "cell-head"]) for cell in row]
