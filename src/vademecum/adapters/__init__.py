@@ -1,0 +1,1 @@
+"""Which vendor or library does it? One a file, behind a port."""

@@ -1,0 +1,1 @@
+"""Where do original bytes lie?"""

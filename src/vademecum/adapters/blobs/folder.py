@@ -1,0 +1,87 @@
+"""Originals in a local folder, under names that come from their content alone."""
+
+import asyncio
+import errno
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from vademecum.errors import DataFolderUnusable, DiskFull, NotFound
+from vademecum.model.ids import Tenant
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+
+
+class FolderBlobs:
+    """The BlobStore on a folder: `<hash of tenant>/<two digits>/<sha256 of content>`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def put(self, tenant: Tenant, content: bytes) -> str:
+        return await asyncio.to_thread(self._put, tenant, content)
+
+    async def get(self, tenant: Tenant, key: str) -> bytes:
+        path = self._path(tenant, key)
+        try:
+            return await asyncio.to_thread(path.read_bytes)
+        except FileNotFoundError as error:
+            raise NotFound(
+                "the original of a document is gone from the blob store",
+                hint="ingest the document again",
+            ) from error
+
+    async def delete(self, tenant: Tenant, key: str) -> bool:
+        path = self._path(tenant, key)
+        try:
+            await asyncio.to_thread(path.unlink)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _path(self, tenant: Tenant, key: str) -> Path:
+        if not _KEY.fullmatch(key):
+            raise ValueError("a blob key is a sha256 in hexadecimal")
+        owner = hashlib.sha256(tenant.encode()).hexdigest()[:16]
+        return self._folder / owner / key[:2] / key
+
+    def _put(self, tenant: Tenant, content: bytes) -> str:
+        key = hashlib.sha256(content).hexdigest()
+        path = self._path(tenant, key)
+        if path.exists():
+            return key
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_durably(path, content)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise DiskFull(
+                    f"no space left in {self._folder}",
+                    hint="free some space; the document was not accepted",
+                ) from error
+            raise DataFolderUnusable(
+                f"{self._folder} cannot be written ({error.strerror})",
+                hint="set VADE_HOME to a folder that you may write",
+            ) from error
+        return key
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    """Write beside, flush to disk, then rename: a reader sees all of it or nothing."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(name, path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,1 @@
+"""Who divides a text into chunks?"""

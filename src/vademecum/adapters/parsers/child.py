@@ -1,0 +1,72 @@
+"""The child process that reads one document and then ends: `python -m …child`, request on stdin.
+
+The request is a JSON line `{"uri": …}`, then the bytes; the answer is one JSON line on stdout.
+"""
+
+import json
+import resource
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+
+from vademecum.adapters.parsers.markdown import parse_markdown
+from vademecum.adapters.parsers.media_type import JSON, MARKDOWN, PDF, TEXT, media_type
+from vademecum.adapters.parsers.plain import parse_json, parse_text
+from vademecum.errors import LimitExceeded, VademecumError
+from vademecum.model.document import ParsedDocument
+
+MEMORY_BYTES = 1 << 30
+CPU_SECONDS = 60
+MOST_CHARACTERS = 20_000_000
+
+Reader = Callable[[bytes, str, str], ParsedDocument]
+
+
+def _pdf(content: bytes, uri: str, kind: str) -> ParsedDocument:
+    from vademecum.adapters.parsers.pdf import parse_pdf  # only a PDF pays for its library
+
+    return parse_pdf(content, uri, kind)
+
+
+READERS: dict[str, Reader] = {
+    PDF: _pdf,
+    MARKDOWN: parse_markdown,
+    TEXT: parse_text,
+    JSON: parse_json,
+}
+
+
+def parse(content: bytes, uri: str) -> ParsedDocument:
+    """Read one document in this process."""
+    kind = media_type(content, uri)
+    parsed = READERS[kind](content, uri, kind)
+    if len(parsed.text) > MOST_CHARACTERS:
+        raise LimitExceeded(
+            f"{uri} holds over {MOST_CHARACTERS // 1_000_000} million characters",
+            hint="split the document",
+        )
+    return parsed
+
+
+def main() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    request = json.loads(sys.stdin.buffer.readline())
+    content = sys.stdin.buffer.read()
+    try:
+        answer = asdict(parse(content, request["uri"]))
+    except VademecumError as error:
+        answer = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
+    except (MemoryError, RecursionError):
+        answer = {
+            "error": "LimitExceeded",
+            "message": f"{request['uri']} needs more memory than a document may use",
+            "hint": "split the document",
+        }
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main()

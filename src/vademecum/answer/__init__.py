@@ -1,0 +1,1 @@
+"""How does a person get an answer? `pipeline.py` is the list of steps; each other file is one."""

@@ -1,0 +1,45 @@
+"""What may come in at all?"""
+
+import hashlib
+
+from vademecum.errors import InvalidSetting, LimitExceeded
+from vademecum.model.document import Source
+from vademecum.model.embedding import EmbeddingSpace
+from vademecum.ports.chunker import Chunker
+from vademecum.ports.parser import Parser
+from vademecum.text.analyse import VERSION as ANALYSER_VERSION
+
+MOST_BYTES = 100 * 1024 * 1024
+MOST_URI = 2_000
+MOST_LABELS = 64
+MOST_LABEL = 200
+MOST_METADATA_KEYS = 100
+
+
+def check(source: Source) -> None:
+    """Raise LimitExceeded or InvalidSetting where a source passes a limit."""
+    if len(source.content) > MOST_BYTES:
+        raise LimitExceeded(
+            f"{source.uri} has over {MOST_BYTES // 2**20} MB", hint="split the document"
+        )
+    if not source.uri or len(source.uri) > MOST_URI or "\x00" in source.uri:
+        raise InvalidSetting(
+            f"a uri has 1 to {MOST_URI} characters and no NUL", hint="give another with --uri"
+        )
+    if len(source.access) > MOST_LABELS or any(
+        not label or len(label) > MOST_LABEL for label in source.access
+    ):
+        raise InvalidSetting(
+            f"at most {MOST_LABELS} access labels of 1 to {MOST_LABEL} characters",
+            hint="use a group label",
+        )
+    if len(source.metadata) > MOST_METADATA_KEYS:
+        raise InvalidSetting(
+            f"at most {MOST_METADATA_KEYS} metadata keys", hint="keep the rest in the document"
+        )
+
+
+def fingerprint(parser: Parser, chunker: Chunker, space: EmbeddingSpace) -> str:
+    """Return a text that changes whenever the same bytes would be ingested otherwise."""
+    parts = (parser.fingerprint, chunker.fingerprint, space.name, f"analyser-{ANALYSER_VERSION}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -1,0 +1,141 @@
+"""How does an accepted document become searchable? Read `ingest_revision` from top to bottom."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from vademecum.errors import (
+    DocumentUnreadable,
+    LimitExceeded,
+    MediaTypeUnknown,
+    NotFound,
+    PasswordRequired,
+)
+from vademecum.ingest.contextualize import contextualize
+from vademecum.ingest.embed import embed_missing
+from vademecum.model.chunk import Chunk
+from vademecum.model.document import ParsedDocument, State
+from vademecum.model.ids import RevisionId, Tenant
+from vademecum.model.index import IndexGeneration, KeywordRow
+from vademecum.ports.blobs import BlobStore
+from vademecum.ports.chunker import Chunker
+from vademecum.ports.embedder import Embedder, Tokenizer
+from vademecum.ports.parser import Parser
+from vademecum.ports.store import Claim, DocumentStore, Publication
+from vademecum.rank.bm25 import TERM_SPACE, document_weights
+from vademecum.text.analyse import term_id, terms
+from vademecum.text.language import detect
+
+MOST_ATTEMPTS = 5
+_EXTEND_SECONDS = 5.0
+_LANGUAGE_SAMPLE = 4_000
+_REJECTED = (MediaTypeUnknown, LimitExceeded)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestParts:
+    """What the line needs from outside."""
+
+    store: DocumentStore
+    blobs: BlobStore
+    parser: Parser
+    chunker: Chunker
+    tokenizer: Tokenizer
+    embedder: Embedder
+    generation: IndexGeneration
+
+
+async def ingest_revision(parts: IngestParts, tenant: Tenant, revision_id: RevisionId) -> None:
+    """Parse, split, contextualize, analyse, embed and publish one revision.
+
+    Does nothing where another worker holds it or it is done. Errors of a service that is away
+    pass through: the lease runs out and the revision is tried again, `MOST_ATTEMPTS` times.
+    """
+    claim = await parts.store.claim(tenant, revision_id)
+    if claim is None:
+        return
+    if claim.attempts > MOST_ATTEMPTS:
+        await parts.store.finish(
+            claim, State.FAILED, f"gave up after {MOST_ATTEMPTS} attempts", None
+        )
+        return
+    async with _kept(parts.store, claim):
+        parsed = await _parse(parts, claim)
+        if parsed is None:
+            return
+        if not parsed.text.strip():
+            state = State.NO_TEXT if parsed.page_starts else State.EMPTY
+            reason = "no text was found on its pages" if parsed.page_starts else "it is empty"
+            await parts.store.finish(claim, state, reason, parsed)
+            return
+        language, chunks = await asyncio.to_thread(_split, parts, claim, parsed)
+        rows = await asyncio.to_thread(_analyse, parts, chunks)
+        texts = [chunk.embedded_text for chunk in chunks]
+        known = await parts.store.known_vectors(claim, texts)
+        vectors, embedded = await embed_missing(texts, known, parts.embedder)
+        await parts.store.publish(
+            claim,
+            Publication(
+                parsed=parsed,
+                language=language,
+                chunks=chunks,
+                vectors=vectors,
+                keyword_rows=rows,
+                new_chunks=sum(text not in known for text in texts),
+                embedded=embedded,
+            ),
+        )
+
+
+async def _parse(parts: IngestParts, claim: Claim) -> ParsedDocument | None:
+    """Return the parsed document, or end the revision and return None."""
+    try:
+        content = await parts.blobs.get(claim.tenant, claim.blob)
+        return await parts.parser.parse(content, claim.uri)
+    except PasswordRequired as error:
+        await parts.store.finish(claim, State.PASSWORD_REQUIRED, str(error), None)
+    except _REJECTED as error:
+        await parts.store.finish(claim, State.REJECTED, str(error), None)
+    except (DocumentUnreadable, NotFound) as error:
+        await parts.store.finish(claim, State.FAILED, str(error), None)
+    return None
+
+
+def _split(
+    parts: IngestParts, claim: Claim, parsed: ParsedDocument
+) -> tuple[str, list[Chunk]]:
+    language = claim.language or detect(parsed.text[:_LANGUAGE_SAMPLE])
+    spans = parts.chunker.split(parsed, parts.tokenizer)
+    title = claim.title or parsed.title
+    return language, contextualize(parsed, spans, title, language, parts.tokenizer)
+
+
+def _analyse(parts: IngestParts, chunks: list[Chunk]) -> list[KeywordRow]:
+    rows = []
+    for chunk in chunks:
+        found = terms(chunk.embedded_text, chunk.language)
+        ids = Counter(term_id(term, TERM_SPACE) for term in found)
+        weights = document_weights(ids.elements(), parts.generation.average_length)
+        rows.append(KeywordRow(weights=weights))
+    return rows
+
+
+@contextlib.asynccontextmanager
+async def _kept(store: DocumentStore, claim: Claim) -> AsyncIterator[None]:
+    """Prolong the lease while the block works. A lost one is noticed when it publishes."""
+
+    async def extend() -> None:
+        while True:
+            await asyncio.sleep(_EXTEND_SECONDS)
+            if not await store.extend(claim):
+                return
+
+    extending = asyncio.create_task(extend())
+    try:
+        yield
+    finally:
+        extending.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await extending

@@ -1,0 +1,89 @@
+"""What does a person get back, and what backs each sentence?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from vademecum.model.ids import ChunkId, ConversationId, DocumentId, TraceId, TurnId
+from vademecum.model.passage import Passage
+
+Support = Literal["supported", "partly", "unsupported"]
+AnswerMode = Literal["extractive", "generated"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A pointer to evidence: code points `start:end` of the document's extracted text."""
+
+    marker: int
+    chunk_id: ChunkId
+    document_id: DocumentId
+    uri: str
+    title: str
+    page_start: int | None
+    page_end: int | None
+    start: int
+    end: int
+    quote: str
+    support: Support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """One sentence of the answer with the markers of the citations that back it."""
+
+    text: str
+    markers: tuple[int, ...]
+    support: Support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the provider counted them; 0 where no language model was used."""
+
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A checked answer, or an abstention (`abstained`, no citations)."""
+
+    question: str
+    text: str
+    abstained: bool
+    mode: AnswerMode
+    sentences: tuple[Sentence, ...]
+    citations: tuple[Citation, ...]
+    passages: tuple[Passage, ...]
+    degraded: tuple[str, ...]
+    usage: Usage
+    timings_ms: Mapping[str, float]
+    conversation_id: ConversationId
+    turn_id: TurnId
+    trace_id: TraceId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieved:
+    """Event: what was found, before an answer is written."""
+
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """Event: a sentence that has passed the citation check, with the citations it brings."""
+
+    sentence: Sentence
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """Event: the whole answer; always the last one."""
+
+    answer: Answer
+
+
+Event = Retrieved | Checked | Done

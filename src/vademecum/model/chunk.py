@@ -1,0 +1,48 @@
+"""What is retrieved?"""
+
+from dataclasses import dataclass
+
+from vademecum.model.ids import ChunkId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch `text[start:end]` of a document's extracted text that a chunker chose."""
+
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A retrieval unit: the exact slice `start:end` of its document's text, with its place.
+
+    `context` (title > heading path) is embedded and indexed with the text but is not part of
+    it. Pages count from 1 and are None where the document has none; `page_breaks` holds the
+    offsets inside the chunk at which a new page begins. `tokens` counts the
+    embedder's tokens of the text alone.
+    """
+
+    id: ChunkId
+    ordinal: int
+    start: int
+    end: int
+    text: str
+    context: str
+    tokens: int
+    heading_path: tuple[str, ...]
+    page_start: int | None
+    page_end: int | None
+    page_breaks: tuple[int, ...]
+    language: str
+
+    def page_at(self, offset: int) -> int | None:
+        """Return the page that holds the code point at `offset` of the document's text."""
+        if self.page_start is None:
+            return None
+        return self.page_start + sum(brk <= offset for brk in self.page_breaks)
+
+    @property
+    def embedded_text(self) -> str:
+        return f"{self.context}\n{self.text}" if self.context else self.text

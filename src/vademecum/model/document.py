@@ -1,0 +1,126 @@
+"""What is a document, what was read from it, and in which state is it?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from vademecum.model.ids import DocumentId, RevisionId
+
+MetadataValue = str | int | float | bool | None
+BlockKind = Literal["heading", "paragraph", "list", "table", "code", "quote"]
+
+
+class State(StrEnum):
+    """How far a revision has come. All but ACCEPTED are final; only READY and PARTIAL have chunks."""
+
+    ACCEPTED = "accepted"
+    READY = "ready"
+    PARTIAL = "partial"
+    EMPTY = "empty"
+    NO_TEXT = "no_text"
+    PASSWORD_REQUIRED = "password_required"
+    REJECTED = "rejected"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a caller hands in: bytes under a uri, with what is known about them."""
+
+    uri: str
+    content: bytes
+    collection: str
+    access: tuple[str, ...]
+    metadata: Mapping[str, MetadataValue]
+    language: str | None
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A stretch of the extracted text that hangs together: `text[start:end]`.
+
+    `heading_path` names the headings above it, outermost first; `level` is 1..6 for headings,
+    0 else. Blocks of one document do not overlap and come in the order of the text.
+    """
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int
+    heading_path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedDocument:
+    """The one text that chunks, citations and pages point into.
+
+    Offsets are code points of `text`, which is NFC and holds no NUL and no lone surrogate.
+    `page_starts` holds the offset at which each page begins, or is empty where there are none.
+    """
+
+    text: str
+    blocks: tuple[Block, ...]
+    page_starts: tuple[int, ...]
+    title: str
+    media_type: str
+    warnings: tuple[str, ...]
+
+    def page_at(self, offset: int) -> int | None:
+        """Return the page, counted from 1, that holds the code point at `offset`."""
+        if not self.page_starts:
+            return None
+        return max(1, sum(start <= offset for start in self.page_starts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A source unit as its readers see it: (tenant, collection, uri) with its newest state."""
+
+    id: DocumentId
+    collection: str
+    uri: str
+    title: str
+    access: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    language: str
+    state: State
+    reason: str
+    revision: int
+    media_type: str
+    chunks: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """One version of a document, for its history."""
+
+    id: RevisionId
+    number: int
+    state: State
+    reason: str
+    content_hash: str
+    ingested_by: str
+    accepted_at: datetime
+    published_at: datetime | None
+    current: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestResult:
+    """What became of one source. `status` is a State, or `unchanged` where there was no work."""
+
+    id: DocumentId
+    uri: str
+    title: str
+    status: str
+    reason: str
+    revision: int
+    chunks: int
+    new_chunks: int
+    embedded: int
+    language: str

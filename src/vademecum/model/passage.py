@@ -1,0 +1,77 @@
+"""What does an index propose (Hit), and what has been confirmed and may be read (Passage)?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vademecum.model.chunk import Chunk
+from vademecum.model.ids import ChunkId, DocumentId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """An index's proposal. `score` is higher-is-better within one list."""
+
+    chunk_id: ChunkId
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """Every number that ranked a passage. None = that leg did not see it.
+
+    `dense` is a cosine, `keyword` BM25 with the (k1 + 1) factor, `keyword_share` the share U of
+    the query's idf mass that the passage carries (0..1), ranks count from 1.
+    """
+
+    dense: float | None = None
+    dense_rank: int | None = None
+    keyword: float | None = None
+    keyword_rank: int | None = None
+    keyword_share: float | None = None
+    ngram_share: float | None = None
+    fused: float = 0.0
+    maxsim: float | None = None
+    final: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmedChunk:
+    """A chunk that the store says is alive, of the current revision, and visible to the scope."""
+
+    chunk: Chunk
+    document_id: DocumentId
+    uri: str
+    title: str
+    collection: str
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A confirmed chunk with its place in one answer's ranking (`rank` from 1)."""
+
+    rank: int
+    score: float
+    source: ConfirmedChunk
+    signals: Signals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abstention:
+    """Whether the passages look unable to answer. `confidence` of answering lies in 0..1."""
+
+    would: bool
+    reason: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval:
+    """What retrieval found, with everything a trace needs."""
+
+    query: str
+    passages: tuple[Passage, ...]
+    abstention: Abstention
+    degraded: tuple[str, ...]
+    timings_ms: Mapping[str, float]

@@ -1,0 +1,21 @@
+"""Where do the original bytes lie?"""
+
+from typing import Protocol
+
+from vademecum.model.ids import Tenant
+
+
+class BlobStore(Protocol):
+    """Keep originals under names that we choose; a tenant's blobs are its own."""
+
+    async def put(self, tenant: Tenant, content: bytes) -> str:
+        """Store durably and return the key. Equal bytes of one tenant give the same key."""
+        ...
+
+    async def get(self, tenant: Tenant, key: str) -> bytes:
+        """Return the bytes. Raises NotFound where the key is not there."""
+        ...
+
+    async def delete(self, tenant: Tenant, key: str) -> bool:
+        """Remove; True if it was there."""
+        ...

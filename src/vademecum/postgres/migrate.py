@@ -1,0 +1,198 @@
+"""How does the schema come to be? Numbered SQL files, applied once, in order, under a lock."""
+
+import hashlib
+import importlib.metadata
+from dataclasses import dataclass
+from importlib import resources
+from typing import LiteralString, cast
+
+import psycopg
+from procrastinate import App
+from procrastinate.psycopg_connector import PsycopgConnector
+from psycopg import Connection, sql
+from psycopg.rows import TupleRow
+
+from vademecum.errors import ExtensionUnusable, MigrationFailed, ServerVersionWrong
+from vademecum.postgres.pool import away
+from vademecum.postgres.unit_of_work import APP_ROLE
+
+OWNER_ROLE = "vademecum_owner"
+OLDEST_SERVER = 15
+OLDEST_VECTOR = (0, 8, 4)
+_LOCK_KEY = 0x7661_6465  # "vade"
+_LOCK_SECONDS = 60
+_STATEMENT_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migration:
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def migrations() -> list[Migration]:
+    """Return every step in order: the job queue's own schema, then our files by number."""
+    folder = resources.files(__package__) / "migrations"
+    ours = [
+        Migration(name=entry.name[:-4], text=entry.read_text(encoding="utf-8"))
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".sql")
+    ]
+    queue = App(connector=PsycopgConnector()).schema_manager.get_schema()
+    version = importlib.metadata.version("procrastinate")
+    return [Migration(name=f"0000_procrastinate_{version}", text=queue), *ours]
+
+
+def migrate(url: str) -> list[str]:
+    """Bring the database at `url` to the newest schema; return the names that were applied.
+
+    Every step and its record are one transaction, so a kill leaves the step before. Two
+    processes may call this at once: the second waits. Raises: DatabaseAway, ServerVersionWrong,
+    ExtensionUnusable, MigrationFailed.
+    """
+    try:
+        connection = psycopg.connect(url, connect_timeout=10, autocommit=True)
+    except psycopg.OperationalError as error:
+        raise away(error) from error
+    with connection:
+        _check_server(connection)
+        connection.execute(
+            cast(LiteralString, f"SET lock_timeout = '{_LOCK_SECONDS}s'")
+        )
+        connection.execute(
+            cast(LiteralString, f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
+        )
+        try:
+            connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK_KEY,))
+            _prepare(connection)
+            return _apply(connection)
+        except psycopg.errors.LockNotAvailable as error:
+            raise MigrationFailed(
+                f"another process held the schema for over {_LOCK_SECONDS} s",
+                hint="wait for it to end, then run `vade migrate`",
+            ) from error
+
+
+def _check_server(connection: Connection[TupleRow]) -> None:
+    version = connection.info.server_version // 10_000
+    if version < OLDEST_SERVER:
+        raise ServerVersionWrong(
+            f"the server is PostgreSQL {version}",
+            hint=f"Vademecum needs PostgreSQL {OLDEST_SERVER} or newer",
+        )
+    offered = connection.execute(
+        "SELECT default_version, installed_version FROM pg_available_extensions"
+        " WHERE name = 'vector'"
+    ).fetchone()
+    if offered is None:
+        raise ExtensionUnusable(
+            "the server has no pgvector",
+            hint="install the extension `vector` (0.8.4 or newer) on the server, "
+            "or unset DATABASE_URL to use the embedded one",
+        )
+    check_vector_version(str(offered[1] or offered[0]))
+
+
+def check_vector_version(version: str) -> None:
+    """Refuse a pgvector with known faults (a parallel index build leaked other relations)."""
+    if tuple(int(part) for part in version.split(".")[:3]) < OLDEST_VECTOR:
+        oldest = ".".join(map(str, OLDEST_VECTOR))
+        raise ExtensionUnusable(
+            f"the server's pgvector is {version}",
+            hint=f"versions before {oldest} have security faults: update it, then run "
+            "`ALTER EXTENSION vector UPDATE`",
+        )
+
+
+def _prepare(connection: Connection[TupleRow]) -> None:
+    """Make the roles, the extension and the schema, as whoever logged in."""
+    row = connection.execute(
+        "SELECT rolsuper, rolname FROM pg_roles WHERE rolname = current_user"
+    ).fetchone()
+    superuser, login = row if row else (False, "")
+    try:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
+        for role in (APP_ROLE, OWNER_ROLE) if superuser else (APP_ROLE,):
+            _create_role(connection, role)
+        if superuser:
+            connection.execute(
+                sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(
+                    sql.Identifier(connection.info.dbname), sql.Identifier(OWNER_ROLE)
+                )
+            )
+            # From here on nothing is owned by a superuser, so row-level security binds the owner.
+            connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(OWNER_ROLE)))
+        else:
+            connection.execute(
+                sql.SQL("GRANT {} TO {}").format(sql.Identifier(APP_ROLE), sql.Identifier(login))
+            )
+        connection.execute("CREATE SCHEMA IF NOT EXISTS vademecum")
+        connection.execute("SET search_path = vademecum, public")
+        connection.execute(
+            sql.SQL("GRANT USAGE ON SCHEMA vademecum TO {}").format(sql.Identifier(APP_ROLE))
+        )
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS migration (name text PRIMARY KEY,"
+            " checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
+        )
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise MigrationFailed(
+            f"the login {login!r} may not set up the database ({error.diag.message_primary})",
+            hint=f"as a superuser: CREATE EXTENSION vector; CREATE ROLE {APP_ROLE} NOLOGIN;"
+            f' GRANT {APP_ROLE} TO "{login}"; and let it create a schema',
+        ) from error
+
+
+def _create_role(connection: Connection[TupleRow], role: str) -> None:
+    if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
+        return
+    try:
+        connection.execute(
+            sql.SQL("CREATE ROLE {} NOLOGIN NOSUPERUSER NOBYPASSRLS").format(sql.Identifier(role))
+        )
+    except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+        pass  # roles belong to the whole server: another database's migration made it just now
+
+
+def _apply(connection: Connection[TupleRow]) -> list[str]:
+    done = {
+        str(name): str(checksum)
+        for name, checksum in connection.execute("SELECT name, checksum FROM migration")
+    }
+    applied = []
+    steps = migrations()
+    known = {step.name for step in steps}
+    newer = [name for name in done if name not in known and not name.startswith("0000_")]
+    if newer:
+        raise MigrationFailed(
+            f"the database was made by a newer release (it has {sorted(newer)[-1]})",
+            hint="use that release or a later one",
+        )
+    for step in steps:
+        if step.name in done:
+            if done[step.name] != step.checksum:
+                raise MigrationFailed(
+                    f"the migration {step.name} is not the one that was applied",
+                    hint="restore the released file; a change belongs into a new migration",
+                )
+            continue
+        if step.name.startswith("0000_") and any(name.startswith("0000_") for name in done):
+            continue  # the queue's own upgrades come as migrations of ours
+        try:
+            with connection.transaction():
+                connection.execute(cast(LiteralString, step.text))
+                connection.execute(
+                    "INSERT INTO migration (name, checksum) VALUES (%s, %s)",
+                    (step.name, step.checksum),
+                )
+        except psycopg.Error as error:
+            raise MigrationFailed(
+                f"the migration {step.name} failed ({error.diag.message_primary})",
+                hint="nothing of it was kept; report it with the server's version",
+            ) from error
+        applied.append(step.name)
+    return applied

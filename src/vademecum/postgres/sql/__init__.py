@@ -1,0 +1,1 @@
+"""Named queries, one file a noun."""

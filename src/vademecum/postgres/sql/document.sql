@@ -1,0 +1,194 @@
+-- name: lock_document
+-- The newest revision tells whether the bytes and settings are known already.
+SELECT d.id, d.access_set, d.metadata, d.current_revision,
+       r.id AS revision, r.number, r.state, r.content_hash, r.fingerprint
+FROM document d
+LEFT JOIN revision r ON r.tenant = d.tenant AND r.document = d.id
+WHERE d.tenant = %(tenant)s AND d.collection = %(collection)s
+  AND md5(d.uri) = md5(%(uri)s) AND d.uri = %(uri)s
+ORDER BY r.number DESC NULLS LAST
+LIMIT 1
+FOR UPDATE OF d
+
+-- name: insert_access_set
+INSERT INTO access_set (tenant, labels, labels_key)
+VALUES (%(tenant)s, %(labels)s::text[], %(labels_key)s)
+ON CONFLICT (tenant, labels_key) DO NOTHING
+
+-- name: get_access_set
+SELECT id FROM access_set WHERE tenant = %(tenant)s AND labels_key = %(labels_key)s
+
+-- name: insert_document
+INSERT INTO document (tenant, id, collection, uri, title, access_set, metadata, language)
+VALUES (%(tenant)s, %(id)s::uuid, %(collection)s, %(uri)s, %(title)s, %(access_set)s,
+        %(metadata)s::jsonb, %(language)s)
+ON CONFLICT (tenant, collection, md5(uri)) DO NOTHING
+
+-- name: update_document_facts
+UPDATE document SET access_set = %(access_set)s, metadata = %(metadata)s::jsonb, updated_at = now()
+WHERE tenant = %(tenant)s AND id = %(id)s::uuid
+
+-- name: move_index_access
+SELECT index_access(%(id)s::uuid, %(access_set)s::int)
+
+-- name: insert_revision
+INSERT INTO revision (tenant, id, document, number, state, blob, content_hash, fingerprint,
+                      asked_title, asked_language, ingested_by)
+VALUES (%(tenant)s, %(id)s::uuid, %(document)s::uuid, %(number)s, 'accepted', %(blob)s,
+        %(content_hash)s, %(fingerprint)s, %(asked_title)s, %(asked_language)s, %(ingested_by)s)
+
+-- name: enqueue_ingestion
+SELECT enqueue_ingestion(%(id)s::uuid)
+
+-- name: claim_revision
+UPDATE revision r
+SET claim = %(token)s::uuid, lease_until = now() + make_interval(secs => %(seconds)s),
+    attempts = attempts + 1
+FROM document d
+WHERE r.tenant = %(tenant)s AND r.id = %(id)s::uuid AND r.state = 'accepted'
+  AND (r.lease_until IS NULL OR r.lease_until < now())
+  AND d.tenant = r.tenant AND d.id = r.document
+RETURNING r.document, r.lease_until, r.blob, r.asked_title, r.asked_language, r.attempts, d.uri
+
+-- name: extend_claim
+UPDATE revision SET lease_until = now() + make_interval(secs => %(seconds)s)
+WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND claim = %(token)s::uuid
+  AND state = 'accepted' AND lease_until >= now()
+RETURNING lease_until
+
+-- name: known_vectors
+SELECT text_hash, embedding
+FROM current_vectors(%(document)s::uuid, %(generation)s::int)
+WHERE text_hash = ANY (%(hashes)s::text[])
+
+-- name: finish_revision
+-- The fence: a worker whose lease another took changes nothing.
+UPDATE revision
+SET state = %(state)s, reason = %(reason)s, title = %(title)s, language = %(language)s,
+    media_type = %(media_type)s, text = %(text)s, page_starts = %(page_starts)s::int[],
+    warnings = %(warnings)s::text[], chunks = %(chunks)s, new_chunks = %(new_chunks)s,
+    embedded = %(embedded)s, lease_until = NULL, claim = NULL, published_at = now()
+WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND claim = %(token)s::uuid AND state = 'accepted'
+RETURNING document, number
+
+-- name: lock_newer
+-- A newer revision may have been published while this one was being read; it wins.
+SELECT d.id, r.number AS current_number
+FROM document d
+LEFT JOIN revision r ON r.tenant = d.tenant AND r.id = d.current_revision
+WHERE d.tenant = %(tenant)s AND d.id = %(document)s::uuid
+FOR UPDATE OF d
+
+-- name: retire_chunks
+DELETE FROM chunk
+WHERE tenant = %(tenant)s AND document = %(document)s::uuid AND revision <> %(revision)s::uuid
+
+-- name: insert_chunk
+INSERT INTO chunk (tenant, id, document, revision, ordinal, start_offset, end_offset, tokens,
+                   heading_path, page_start, page_end, page_breaks, language, text, context,
+                   text_hash)
+VALUES (%(tenant)s, %(id)s::uuid, %(document)s::uuid, %(revision)s::uuid, %(ordinal)s, %(start)s,
+        %(end)s, %(tokens)s, %(heading_path)s::text[], %(page_start)s, %(page_end)s,
+        %(page_breaks)s::int[], %(language)s,
+        %(text)s, %(context)s, %(text_hash)s)
+
+-- name: index_chunk
+SELECT index_chunk(%(id)s::uuid, %(generation)s::int, %(embedding)s::halfvec,
+                   %(terms)s::int[], %(weights)s::sparsevec)
+
+-- name: set_current
+UPDATE document
+SET current_revision = %(revision)s::uuid, title = %(title)s, language = %(language)s,
+    updated_at = now()
+WHERE tenant = %(tenant)s AND id = %(document)s::uuid
+
+-- name: results
+SELECT r.id AS revision, r.document, d.uri, r.title, r.asked_title, r.state, r.reason, r.number,
+       r.chunks, r.new_chunks, r.embedded, r.language
+FROM revision r JOIN document d ON d.tenant = r.tenant AND d.id = r.document
+WHERE r.tenant = %(tenant)s AND r.id = ANY (%(ids)s::uuid[])
+
+-- name: languages
+SELECT DISTINCT language FROM document WHERE tenant = %(tenant)s
+
+-- name: list_documents
+SELECT d.id, d.collection, d.uri, d.title, s.labels, d.metadata, d.language, r.state, r.reason,
+       r.number, r.media_type, d.created_at, d.updated_at,
+       coalesce(c.chunks, 0) AS chunks
+FROM document d
+JOIN access_set s ON s.tenant = d.tenant AND s.id = d.access_set
+JOIN LATERAL (
+    SELECT r.state, r.reason, r.number, r.media_type FROM revision r
+    WHERE r.tenant = d.tenant AND r.document = d.id
+    ORDER BY r.number DESC LIMIT 1
+) r ON true
+LEFT JOIN revision c ON c.tenant = d.tenant AND c.id = d.current_revision
+WHERE d.tenant = %(tenant)s
+  AND (%(id)s::uuid IS NULL OR d.id = %(id)s::uuid)
+  AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
+ORDER BY d.collection, d.uri
+
+-- name: current_text
+SELECT r.text
+FROM document d JOIN revision r ON r.tenant = d.tenant AND r.id = d.current_revision
+WHERE d.tenant = %(tenant)s AND d.id = %(id)s::uuid
+
+-- name: list_chunks
+SELECT id, ordinal, start_offset, end_offset, tokens, heading_path, page_start, page_end,
+       page_breaks, language, text, context
+FROM chunk
+WHERE tenant = %(tenant)s AND document = %(id)s::uuid
+ORDER BY ordinal
+
+-- name: history
+SELECT r.id, r.number, r.state, r.reason, r.content_hash, r.ingested_by, r.accepted_at,
+       r.published_at, d.current_revision IS NOT DISTINCT FROM r.id AS current
+FROM revision r JOIN document d ON d.tenant = r.tenant AND d.id = r.document
+WHERE r.tenant = %(tenant)s AND r.document = %(id)s::uuid
+ORDER BY r.number
+
+-- name: confirm
+SELECT c.id, c.ordinal, c.start_offset, c.end_offset, c.tokens, c.heading_path, c.page_start,
+       c.page_end, c.page_breaks, c.language, c.text, c.context,
+       d.id AS document, d.uri, d.title, d.collection, d.metadata
+FROM chunk c
+JOIN document d ON d.tenant = c.tenant AND d.id = c.document AND d.current_revision = c.revision
+WHERE c.tenant = %(tenant)s AND c.id = ANY (%(ids)s::uuid[])
+  AND d.access_set = ANY (visible_access_sets())
+  AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
+
+-- name: lock_for_delete
+SELECT id FROM document WHERE tenant = %(tenant)s AND id = %(id)s::uuid FOR UPDATE
+
+-- name: count_rows
+SELECT (SELECT count(*) FROM revision r
+        WHERE r.tenant = %(tenant)s AND r.document = %(id)s::uuid) AS revisions,
+       (SELECT count(*) FROM chunk c
+        WHERE c.tenant = %(tenant)s AND c.document = %(id)s::uuid) AS chunks,
+       i.vectors, i.keywords
+FROM index_rows(%(id)s::uuid) AS i
+
+-- name: see_all_traces
+SELECT set_config('vademecum.operator', 'on', true)
+
+-- name: count_traces
+SELECT count(*) AS traces FROM trace
+WHERE tenant = %(tenant)s AND documents @> ARRAY[%(id)s::uuid]
+
+-- name: delete_traces
+DELETE FROM trace WHERE tenant = %(tenant)s AND documents @> ARRAY[%(id)s::uuid]
+
+-- name: document_blobs
+SELECT DISTINCT blob FROM revision WHERE tenant = %(tenant)s AND document = %(id)s::uuid
+
+-- name: blobs_in_use
+SELECT DISTINCT blob FROM revision WHERE tenant = %(tenant)s AND blob = ANY (%(blobs)s::text[])
+
+-- name: delete_document
+DELETE FROM document WHERE tenant = %(tenant)s AND id = %(id)s::uuid
+
+-- name: counts
+SELECT (SELECT count(*) FROM document d WHERE d.tenant = %(tenant)s) AS documents,
+       (SELECT count(*) FROM chunk c WHERE c.tenant = %(tenant)s) AS chunks,
+       (SELECT count(*) FROM revision r
+        WHERE r.tenant = %(tenant)s AND r.state = 'accepted') AS waiting

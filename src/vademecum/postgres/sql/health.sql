@@ -1,0 +1,38 @@
+-- name: server
+SELECT current_setting('server_version') AS version,
+       (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
+       current_setting('fsync') AS fsync,
+       current_setting('synchronous_commit') AS synchronous_commit,
+       pg_database_size(current_database()) AS bytes
+
+-- name: isolation_tables
+-- Every table that holds a tenant's data, with its walls.
+SELECT c.relname AS name, c.relrowsecurity AS enabled, c.relforcerowsecurity AS forced,
+       pg_get_userbyid(c.relowner) AS owner,
+       has_table_privilege(%(app)s, c.oid, 'SELECT, INSERT, UPDATE, DELETE') AS granted
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'vademecum'
+WHERE c.relkind IN ('r', 'p')
+  AND EXISTS (SELECT FROM pg_attribute a
+              WHERE a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped)
+
+-- name: isolation_roles
+SELECT rolname AS name, rolsuper AS superuser, rolbypassrls AS bypasses FROM pg_roles
+WHERE rolname = %(app)s
+
+-- name: isolation_functions
+SELECT p.proname AS name FROM pg_proc p
+JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname = 'vademecum'
+WHERE p.prosecdef
+  AND NOT EXISTS (SELECT FROM unnest(p.proconfig) AS setting
+                  WHERE setting LIKE 'search_path=%%pg_temp')
+
+-- name: isolation_views
+SELECT c.relname AS name FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'vademecum'
+WHERE c.relkind = 'v'
+  AND NOT EXISTS (SELECT FROM unnest(c.reloptions) AS setting
+                  WHERE setting IN ('security_invoker=true', 'security_invoker=on'))
+
+-- name: drop_to_app
+SELECT set_config('role', %(app)s, true)

@@ -1,0 +1,12 @@
+-- name: search_dense
+SELECT chunk, score
+FROM search_dense(%(generation)s::int, %(query)s::halfvec, %(collections)s::text[], %(k)s::int)
+
+-- name: term_statistics
+SELECT term, chunks
+FROM term_statistics(%(generation)s::int, %(terms)s::int[], %(collections)s::text[])
+
+-- name: search_keyword
+SELECT chunk, score
+FROM search_keyword(%(generation)s::int, %(terms)s::int[], %(query)s::sparsevec,
+                    %(collections)s::text[], %(k)s::int)

@@ -1,0 +1,41 @@
+"""What does one transaction see? Exactly what its Scope allows, told to PostgreSQL first."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from vademecum.model.principal import Scope
+from vademecum.postgres.pool import Connection, Pool, clear_errors
+
+APP_ROLE = "vademecum_app"
+
+# One statement, so that no query can come between; all four end with the transaction.
+_ENTER = """
+SELECT set_config('role', %(role)s, true),
+       set_config('vademecum.tenant', %(tenant)s, true),
+       set_config('vademecum.principal', %(principal)s, true),
+       set_config('vademecum.labels', %(labels)s::text[]::text, true),
+       set_config('vademecum.operator', %(operator)s, true)
+"""
+
+
+async def enter(connection: Connection, scope: Scope) -> None:
+    """Drop to the app role and tell the transaction whose it is."""
+    await connection.execute(
+        _ENTER,
+        {
+            "role": APP_ROLE,
+            "tenant": scope.tenant,
+            "principal": scope.principal,
+            "labels": sorted(scope.labels),
+            "operator": "on" if scope.operator else "off",
+        },
+    )
+
+
+@asynccontextmanager
+async def transaction(pool: Pool, scope: Scope) -> AsyncIterator[Connection]:
+    """Run the block in one transaction of `scope`; it is rolled back if the block raises."""
+    with clear_errors():
+        async with pool.connection() as connection, connection.transaction():
+            await enter(connection, scope)
+            yield connection

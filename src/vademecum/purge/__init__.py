@@ -1,0 +1,1 @@
+"""How is something deleted so that it can be proved? `pipeline.py` is the list of steps."""

@@ -1,0 +1,1 @@
+"""How are candidates scored and ordered? Pure functions from numbers to numbers."""

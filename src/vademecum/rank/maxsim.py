@@ -1,0 +1,34 @@
+"""How well do a query's tokens find themselves in a text? Late interaction (Khattab 2020)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vademecum.model.embedding import FloatArray, TokenStates
+
+
+def centre(texts: Sequence[TokenStates]) -> FloatArray:
+    """Return the mean token state, shape (d,), of several texts together."""
+    return np.concatenate([text.states for text in texts]).mean(axis=0)
+
+
+def normalised(states: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return states minus `mean`, each of norm 1 (a zero row stays zero). Shape (t, d)."""
+    shifted = states - mean
+    norms = np.linalg.norm(shifted, axis=1, keepdims=True)
+    result: FloatArray = np.divide(
+        shifted, norms, out=np.zeros_like(shifted), where=norms > 0
+    ).astype(np.float32)
+    return result
+
+
+def maxsim(query: FloatArray, passage: FloatArray, weights: FloatArray | None = None) -> float:
+    """Return the weighted mean over query tokens of the best cosine with a passage token.
+
+    `query` (q, d) and `passage` (p, d) hold unit rows; `weights` (q,) sum to more than 0. The
+    value lies in -1..1; 0 where either is empty.
+    """
+    if not len(query) or not len(passage):
+        return 0.0
+    best = (query @ passage.T).max(axis=1)
+    return float(np.average(best, weights=weights))

@@ -1,0 +1,1 @@
+"""How is evidence found? `pipeline.py` is the list of steps; each other file is one step."""

@@ -1,0 +1,237 @@
+"""What can be set, where does each value come from, and which keys do not exist?"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from vademecum.errors import InvalidSetting, UnknownSetting
+
+FILE_NAME = "vademecum.toml"
+ROOT_HOME = Path("/var/lib/vademecum")
+_PREFIX = "VADE_"
+# Read by other means, or by others: not settings of the tree.
+_NOT_SETTINGS = {"VADE_HOME", "VADE_FAILPOINT", "VADE_MODEL_DIR"}
+# Usual names of other programs, and where their value belongs in our tree.
+_USUAL = {
+    "DATABASE_URL": "database.url",
+    "DATABASE_OWNER_URL": "database.owner_url",
+    "VADE_MODEL_DIR": "models.folder",
+    "OPENAI_API_KEY": "providers.openai_api_key",
+    "OPENAI_BASE_URL": "providers.openai_base_url",
+    "ANTHROPIC_API_KEY": "providers.anthropic_api_key",
+    "LOG_LEVEL": "log.level",
+}
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DatabaseSettings(_Section):
+    url: SecretStr | None = Field(None, description="the server; empty = the embedded one")
+    owner_url: SecretStr | None = Field(None, description="another login that owns the schema")
+    pool_size: int = Field(10, ge=2, le=100, description="most connections of one process")
+
+
+class ModelsSettings(_Section):
+    language: str = Field("", description="provider:model for generated answers; empty = quote")
+    embedding: str = Field("local:multilingual-e5-small", description="provider:model")
+    folder: Path | None = Field(None, description="a folder with model.onnx and tokenizer.json")
+    threads: int | None = Field(None, ge=1, le=256, description="processor threads for models")
+
+
+class ProvidersSettings(_Section):
+    openai_api_key: SecretStr | None = Field(None, description="key of the OpenAI-compatible API")
+    openai_base_url: str | None = Field(None, description="its address, for other servers")
+    anthropic_api_key: SecretStr | None = Field(None, description="key of the Anthropic API")
+
+
+class ChunkingSettings(_Section):
+    strategy: str = Field("structure", pattern="^structure$", description="how text is divided")
+    size: int = Field(200, ge=8, le=4000, description="most tokens of a chunk")
+
+
+class AnswerSettings(_Section):
+    temperature: float | None = Field(0.7, ge=0, le=2, description="sent where the model takes one")
+    show_unsupported: bool = Field(False, description="show, marked, what no source supports")
+
+
+class LogSettings(_Section):
+    level: str = Field(
+        "warning", pattern="(?i)^(debug|info|warning|error|critical)$", description="least level"
+    )
+
+
+class Settings(_Section):
+    """The whole tree. Every key has a default; `origins` tells where each value came from."""
+
+    database: DatabaseSettings = DatabaseSettings()
+    models: ModelsSettings = ModelsSettings()
+    providers: ProvidersSettings = ProvidersSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
+    answer: AnswerSettings = AnswerSettings()
+    log: LogSettings = LogSettings()
+
+
+class Loaded(BaseModel):
+    """Settings, the data folder, and the origin of each key that is not a default."""
+
+    model_config = ConfigDict(frozen=True)
+    settings: Settings
+    home: Path
+    origins: dict[str, str]
+
+
+def home_folder(environment: Mapping[str, str]) -> Path:
+    """Return the data folder: VADE_HOME, or this platform's place for it."""
+    if named := environment.get("VADE_HOME"):
+        return Path(named).expanduser().absolute()
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        return ROOT_HOME
+    return Path(platformdirs.user_data_dir("vademecum"))
+
+
+def load(
+    *, config: Path | None, flags: Mapping[str, Any], environment: Mapping[str, str]
+) -> Loaded:
+    """Read the file, then the environment, then the flags; the later wins.
+
+    `flags` maps dotted keys to values. Raises: UnknownSetting, InvalidSetting.
+    """
+    home = home_folder(environment)
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, found in (
+        *_from_file(config, home),
+        ("environment", _from_environment(environment)),
+        ("flag", {key: value for key, value in flags.items() if value is not None}),
+    ):
+        for key, value in found.items():
+            name = origin
+            if origin == "environment":
+                name, value = value
+            _check_known(key, name)
+            values[key] = value
+            origins[key] = name
+    try:
+        settings = Settings.model_validate(_nested(values))
+    except ValidationError as error:
+        raise _invalid(error, origins) from error
+    return Loaded(settings=settings, home=home, origins=origins)
+
+
+def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (dotted key, description) of every setting."""
+    for name, info in section.model_fields.items():
+        inner = info.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from keys(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", info.description or ""
+
+
+def shown(loaded: Loaded) -> Iterator[tuple[str, str, str]]:
+    """Yield (key, value with secrets masked, origin) of every setting."""
+    for key, _ in keys():
+        value: Any = loaded.settings
+        for part in key.split("."):
+            value = getattr(value, part)
+        if isinstance(value, SecretStr):
+            text = "********"
+        else:
+            text = "" if value is None else str(value)
+        yield key, text, loaded.origins.get(key, "default")
+
+
+def _from_file(config: Path | None, home: Path) -> list[tuple[str, dict[str, Any]]]:
+    candidates = [config] if config else [Path(FILE_NAME), home / FILE_NAME]
+    for path in candidates:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            if config:
+                raise InvalidSetting(
+                    f"there is no settings file {path}", hint="check the path given to --config"
+                ) from None
+            continue
+        except (PermissionError, NotADirectoryError, IsADirectoryError, UnicodeDecodeError) as error:
+            if config is None and isinstance(error, PermissionError | NotADirectoryError):
+                continue
+            raise InvalidSetting(
+                f"{path} cannot be read as a settings file", hint="give a readable TOML file"
+            ) from error
+        try:
+            return [(str(path), dict(_flat(tomllib.loads(text), "")))]
+        except tomllib.TOMLDecodeError as error:
+            raise InvalidSetting(f"{path} is not valid TOML ({error})", hint="mend it") from error
+    return []
+
+
+def _flat(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return key -> (name of the variable, value). `NAME_FILE` names a file with the value."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, value in sorted(environment.items()):
+        plain = name.removesuffix("_FILE") if name.endswith("_FILE") else name
+        if plain in _USUAL:
+            key = _USUAL[plain]
+        elif plain.startswith(_PREFIX) and plain not in _NOT_SETTINGS:
+            key = plain.removeprefix(_PREFIX).lower().replace("__", ".")
+        else:
+            continue
+        if not value:
+            continue
+        if plain != name:
+            try:
+                value = Path(value).read_text(encoding="utf-8").strip()
+            except OSError as error:
+                raise InvalidSetting(
+                    f"the file named by {name} cannot be read", hint="check the path"
+                ) from error
+        if not plain.startswith(_PREFIX) and key in found:
+            continue  # our own name wins over the usual one
+        found[key] = (name, value)
+    return found
+
+
+def _check_known(key: str, origin: str) -> None:
+    known = [name for name, _ in keys()]
+    if key in known:
+        return
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else "`vade config show` lists every setting"
+    raise UnknownSetting(f"unknown setting {key!r} (from {origin})", hint=hint)
+
+
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for key, value in values.items():
+        *sections, last = key.split(".")
+        place = tree
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[last] = value
+    return tree
+
+
+def _invalid(error: ValidationError, origins: Mapping[str, str]) -> InvalidSetting:
+    first = error.errors(include_url=False, include_input=False)[0]
+    key = ".".join(map(str, first["loc"]))
+    origin = origins.get(key, "default")
+    return InvalidSetting(
+        f"the setting {key} (from {origin}) is not valid: {first['msg'].lower()}",
+        hint=dict(keys()).get(key, ""),
+    )

@@ -1,0 +1,1 @@
+"""What does text say, in any language? Pure functions on strings."""
