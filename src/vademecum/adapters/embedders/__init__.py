@@ -1,0 +1,1 @@
+"""Which models turn text into vectors?"""
