@@ -6,6 +6,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from vademecum.errors import EmbeddingInvalid
+
 FloatArray = NDArray[np.float32]
 Role = Literal["query", "passage"]
 
@@ -50,3 +52,21 @@ class TokenStates:
     vector: FloatArray
     token_ids: NDArray[np.int64]
     states: FloatArray
+
+
+def unit_vectors(vectors: FloatArray, *, count: int, dimension: int) -> FloatArray:
+    """Return the rows scaled to L2 norm 1, shape (count, dimension), float32.
+
+    Raises: EmbeddingInvalid when rows are missing, not finite or zero: such a row would be
+    stored beside the wrong text or upset every ordering.
+    """
+    if vectors.shape != (count, dimension):
+        raise EmbeddingInvalid(
+            f"The embedder gave vectors of shape {vectors.shape}, not {(count, dimension)}"
+        )
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    if not np.isfinite(norms).all():
+        raise EmbeddingInvalid("The embedder gave a vector that is not finite")
+    if not norms.all():
+        raise EmbeddingInvalid("The embedder gave a zero vector")
+    return (vectors / norms).astype(np.float32)

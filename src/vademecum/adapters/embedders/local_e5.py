@@ -1,0 +1,222 @@
+"""How does multilingual-e5-small run on this machine's processor?"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from onnxruntime.capi import onnxruntime_pybind11_state as failures
+
+from vademecum.adapters.embedders.e5_convert import MODEL_NAME, ModelFiles
+from vademecum.adapters.embedders.e5_tokenizer import BOS, EOS, PAD, E5Tokenizer
+from vademecum.errors import ModelFileDamaged, TextTooLong
+from vademecum.model.embedding import (
+    EmbeddingSpace,
+    FloatArray,
+    Role,
+    TokenStates,
+    unit_vectors,
+)
+
+_T = TypeVar("_T")
+_Ids = NDArray[np.int64]
+
+# onnxruntime's errors have no common class of their own.
+_LOAD_ERRORS: Final = (
+    failures.Fail,
+    failures.InvalidArgument,
+    failures.InvalidGraph,
+    failures.InvalidProtobuf,
+    failures.NoSuchFile,
+    failures.NotImplemented,
+    failures.RuntimeException,
+)
+
+_POSITIONS: Final = 512
+_SPECIAL_TOKENS: Final = 2
+_BATCH_TEXTS: Final = 16
+_BATCH_TOKENS: Final = 2048
+_PREFIXES: Final[dict[Role, str]] = {"query": "query: ", "passage": "passage: "}
+
+
+class LocalE5:
+    """Embedder, TokenEncoder and Tokenizer in one, over one onnxruntime session.
+
+    Queries have a thread of their own, so a question waits for no more than the batch of passages
+    that is being computed beside it. Call `close` at the end.
+    """
+
+    def __init__(
+        self,
+        *,
+        session: onnxruntime.InferenceSession,
+        tokenizer: Future[E5Tokenizer],
+        lanes: dict[Role, ThreadPoolExecutor],
+        revision: str,
+    ) -> None:
+        dimension = session.get_outputs()[0].shape[-1]
+        self._session = session
+        self._names = {given.name for given in session.get_inputs()}
+        self._tokenizer = tokenizer
+        self._lanes = lanes
+        self._space = EmbeddingSpace(
+            provider="local",
+            model=MODEL_NAME,
+            revision=revision,
+            dimension=dimension,
+            metric="cosine",
+            query_prefix=_PREFIXES["query"],
+            passage_prefix=_PREFIXES["passage"],
+        )
+
+    @classmethod
+    def load(cls, files: ModelFiles, *, threads: int | None = None) -> "LocalE5":
+        """Open the graph now and the tokenizer beside it, in a thread.
+
+        `threads` is the number of cores of one computation, by default all physical ones.
+
+        Raises: ModelFileDamaged.
+        """
+        lanes: dict[Role, ThreadPoolExecutor] = {
+            role: ThreadPoolExecutor(1, thread_name_prefix=f"e5-{role}") for role in _PREFIXES
+        }
+        tokenizer = lanes["query"].submit(E5Tokenizer.load, files.tokenizer, files.replacements)
+        session = _open_session(files.graph, threads or _physical_cores())
+        return cls(session=session, tokenizer=tokenizer, lanes=lanes, revision=files.revision)
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        return self._space
+
+    @property
+    def max_tokens(self) -> int:
+        longest = max(self.count(prefix) for prefix in _PREFIXES.values())
+        return _POSITIONS - _SPECIAL_TOKENS - longest
+
+    async def embed(self, texts: Sequence[str], role: Role) -> FloatArray:
+        """See `Embedder.embed`. Holds the states of one batch at a time."""
+        inputs = await self._inputs_of(texts, role)
+        vectors = np.empty((len(texts), self._space.dimension), np.float32)
+        for batch in _batches(inputs):
+            vectors[batch] = await self._run(role, self._vectors, [inputs[i] for i in batch])
+        return vectors
+
+    async def encode(self, texts: Sequence[str], role: Role) -> list[TokenStates]:
+        """See `TokenEncoder.encode`. A state is 1.5 KB a token: give it few texts at a time."""
+        inputs = await self._inputs_of(texts, role)
+        found: dict[int, TokenStates] = {}
+        for batch in _batches(inputs):
+            chosen = [inputs[i] for i in batch]
+            states = await self._run(role, self._token_states, chosen, role)
+            found.update(zip(batch, states, strict=True))
+        return [found[i] for i in range(len(texts))]
+
+    def count(self, text: str) -> int:
+        """See `Tokenizer.count`."""
+        return self._tokenizer.result().count(text)
+
+    def ends(self, text: str) -> list[int]:
+        """See `Tokenizer.ends`."""
+        return self._tokenizer.result().ends(text)
+
+    def close(self) -> None:
+        """Wait for what is being computed, drop what is queued."""
+        for lane in self._lanes.values():
+            lane.shutdown(cancel_futures=True)
+
+    async def _run(self, role: Role, work: Callable[..., _T], *given: object) -> _T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._lanes[role], partial(work, *given))
+
+    async def _inputs_of(self, texts: Sequence[str], role: Role) -> list[_Ids]:
+        if any(not text.strip() for text in texts):
+            raise ValueError("a blank text has no embedding: leave it out before")
+        return await self._run(role, self._tokenised, texts, role) if texts else []
+
+    def _tokenised(self, texts: Sequence[str], role: Role) -> list[_Ids]:
+        """Return each text's ids between prefix and special tokens."""
+        tokenizer = self._tokenizer.result()
+        before = [BOS, *tokenizer.ids(_PREFIXES[role])]
+        limit = self.max_tokens
+        inputs = []
+        for number, text in enumerate(texts, 1):
+            own = tokenizer.ids(text, limit + 1)
+            if len(own) > limit and role == "passage":
+                raise TextTooLong(
+                    f"Passage {number} of {len(texts)} has more than {limit} tokens",
+                    hint="Split it into smaller chunks, so that nothing is cut off silently",
+                )
+            inputs.append(np.array([*before, *own[:limit], EOS], np.int64))
+        return inputs
+
+    def _states(self, inputs: Sequence[_Ids]) -> FloatArray:
+        """Return the last layer's states, shape (texts, longest, d); those after an end are void."""
+        longest = max(map(len, inputs))
+        ids = np.full((len(inputs), longest), PAD, np.int64)
+        mask = np.zeros_like(ids)
+        for row, given in enumerate(inputs):
+            ids[row, : len(given)] = given
+            mask[row, : len(given)] = 1
+        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        wanted = {name: value for name, value in feeds.items() if name in self._names}
+        states: FloatArray = self._session.run(None, wanted)[0]
+        return states
+
+    def _pooled(self, states: FloatArray, inputs: Sequence[_Ids]) -> FloatArray:
+        """Return each text's mean state, prefix and special tokens included, at norm 1."""
+        means = [own[: len(given)].mean(axis=0) for own, given in zip(states, inputs, strict=True)]
+        return unit_vectors(np.stack(means), count=len(inputs), dimension=self._space.dimension)
+
+    def _vectors(self, inputs: Sequence[_Ids]) -> FloatArray:
+        return self._pooled(self._states(inputs), inputs)
+
+    def _token_states(self, inputs: Sequence[_Ids], role: Role) -> list[TokenStates]:
+        states = self._states(inputs)
+        vectors = self._pooled(states, inputs)
+        start = 1 + self.count(_PREFIXES[role])
+        return [
+            TokenStates(
+                vector=vector,
+                token_ids=given[start:-1].copy(),
+                states=own[start : len(given) - 1].copy(),
+            )
+            for vector, given, own in zip(vectors, inputs, states, strict=True)
+        ]
+
+
+def _batches(inputs: Sequence[_Ids]) -> Iterator[list[int]]:
+    """Yield the numbers of texts to compute together: of like length, the longest first."""
+    order = sorted(range(len(inputs)), key=lambda i: len(inputs[i]), reverse=True)
+    while order:
+        # The first is the longest, so the batch is padded to its length.
+        fitting = max(1, min(_BATCH_TEXTS, _BATCH_TOKENS // len(inputs[order[0]])))
+        yield order[:fitting]
+        order = order[fitting:]
+
+
+def _open_session(graph: Path, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except _LOAD_ERRORS as error:
+        raise ModelFileDamaged(f"{graph} cannot be loaded: {error}") from error
+
+
+def _physical_cores() -> int:
+    """Return how many cores this process may use; two threads of one core count once."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    cores = set()
+    for cpu in os.sched_getaffinity(0):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        cores.add(siblings.read_text() if siblings.is_file() else str(cpu))
+    return max(1, len(cores))
