@@ -40,14 +40,8 @@ from vademecum.postgres.program import installed_version
 IDLE_SECONDS = 15 * 60.0
 _LOCK_SECONDS = 600.0  # Another process may be recovering a big database.
 _ANSWER_SECONDS = 60.0
-    5.0  # Backends see by themselves that their postmaster died, mostly at once.
-)
 _STOP_SECONDS = 120.0
 _STARTER = "another vade process that starts or stops the database"
-    'lock file "postmaster.pid" already exists',
-    "pre-existing shared memory block",
-)
-
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,9 +144,7 @@ def stop(home: Path) -> bool:
                     f"within {_STOP_SECONDS:.0f} seconds",
                     hint=f"Its log is in {folder / 'log'}.",
                 )
-        with locked(
-            folder / "keeper.lock", seconds=DEATH_SECONDS, awaited="the keeper to end"
-        ):
+        with locked(folder / "keeper.lock", seconds=DEATH_SECONDS, awaited="the keeper to end"):
             if found and found.socket_folder and running:
                 keeper.remove_socket_folder(found.socket_folder)
     return running
