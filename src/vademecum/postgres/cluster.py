@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from vademecum.errors import (
@@ -118,10 +118,8 @@ def make_socket_folder(data: Path, account: Account | None) -> Path:
     Raises: DataFolderUnusable if the folder is somebody else's or is open to others.
     """
     folder = _socket_folder_name(data)
-    try:
+    with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    except FileExistsError:
-        pass
     found = folder.lstat()
     owner = account.uid if account else os.geteuid()
     # Root made it and was killed before it gave it away: the only other owner that is ours.

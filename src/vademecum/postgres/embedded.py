@@ -29,7 +29,7 @@ from vademecum.postgres.lock import Lease, locked, take_lock
 from vademecum.postgres.process import (
     PORT,
     SOCKET_FILES,
-    exists,
+    alive,
     read_postmaster,
     send,
     serves,
@@ -164,7 +164,7 @@ def status(home: Path) -> ServerStatus:
     return ServerStatus(
         running=running,
         pid=found.pid if found and running else None,
-        keeper=kept if kept and running and exists(kept) else None,
+        keeper=kept if kept and running and alive(kept) else None,
         version=installed_version(),
         data=data,
         socket_folder=found.socket_folder if found and running else None,

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -86,10 +87,9 @@ def remove_socket_folder(folder: Path) -> None:
     """Remove the socket, its lock file and the folder of a server that is no more."""
     for name in SOCKET_FILES:
         (folder / name).unlink(missing_ok=True)
-    try:
+    # It stays if somebody put a file there; that is not in the next server's way.
+    with suppress(OSError):
         folder.rmdir()
-    except OSError:
-        pass  # Somebody put a file there, or it is gone: neither is in the next server's way.
 
 
 def prune_logs(folder: Path, kept: int = KEPT_LOGS) -> None:

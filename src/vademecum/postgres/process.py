@@ -3,6 +3,7 @@
 Standard library only: the keeper, which must stay small, imports it as well.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -131,10 +132,8 @@ def server_environment() -> dict[str, str]:
 
 def send(pid: int, number: signal.Signals) -> None:
     """Send a signal; a process that has just gone is no error."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def _pids() -> Iterator[int]:
