@@ -29,6 +29,8 @@ _MB = 1024 * 1024
 _LONGEST_SOCKET = 99  # Bytes; the smallest limit of a supported system is 103.
 _SMALL_SHARED_MEMORY = 1024 * _MB
 _ONE_WAL_FILE = 16 * _MB
+_GRAVE = re.compile(r"^(postgres|initdb): |\b(PANIC|FATAL|ERROR|error|\w*Error):")
+_PREFIX = re.compile(r"^(?:.*?\b(?:PANIC|FATAL|ERROR):\s+|(?:postgres|initdb): (?:error: )?)")
 _NO_SPACE = re.compile("No space left on device|Disk quota exceeded")
 
 
@@ -148,9 +150,9 @@ def log_since(folder: Path, moment: float) -> tuple[str, Path]:
 def telling_line(text: str) -> str:
     """Return the last line of a log that says what went wrong, without its prefix."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    grave = [line for line in lines if re.search(r"\b(PANIC|FATAL|[Ee]rror|ERROR):", line)]
+    grave = [line for line in lines if re.search(_GRAVE, line)]
     line = (grave or lines or ["it wrote nothing to its log"])[-1]
-    return re.sub(r"^.*?\b(?:PANIC|FATAL|ERROR):\s+", "", line).rstrip(".")
+    return re.sub(_PREFIX, "", line).rstrip(".")
 
 
 def _not_writable(folder: Path) -> DataFolderUnusable:

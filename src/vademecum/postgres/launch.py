@@ -113,15 +113,26 @@ def answers(socket_folder: Path) -> bool:
     if "too many clients" in why or "remaining connection slots" in why:
         return True  # It works, and hard.
     if f'database "{LOGIN}" does not exist' in why:
-        with psycopg.connect(address(socket_folder, "postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {LOGIN}")
-        return True
+        return _make_database(socket_folder)
     if "role" in why and "does not exist" in why:
         raise DatabaseUnusable(
             f"The database has no login {LOGIN}, so it was not made by vademecum",
             hint="Set VADE_HOME to another folder, or DATABASE_URL.",
         )
     return False
+
+
+def _make_database(socket_folder: Path) -> bool:
+    import psycopg
+
+    try:
+        with psycopg.connect(address(socket_folder, "postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {LOGIN}")
+    except psycopg.errors.DiskFull as error:
+        raise disk_full(socket_folder) from error
+    except psycopg.OperationalError:
+        return False  # It went down again: the caller looks why.
+    return True
 
 
 def _launch(
