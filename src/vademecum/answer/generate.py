@@ -56,7 +56,11 @@ def _cut_at(held: str, *, ended: bool) -> int | None:
         end = match.end()
         if markers := _ONLY_MARKERS.match(held, end):
             end = markers.end()
-        if ended or len(held) - end >= _LOOK_AHEAD or (held[end:].strip() and "[" not in held[end:]):
+        if (
+            ended
+            or len(held) - end >= _LOOK_AHEAD
+            or (held[end:].strip() and "[" not in held[end:])
+        ):
             return end
         match = None
     return None

@@ -30,10 +30,10 @@ def build(question: str, sources: Sequence[Fitted], temperature: float | None) -
         f"</source-{mark}>"
         for number, fitted in enumerate(sources, start=1)
     ]
-    user = "\n".join([*sections, f"<question-{mark}>", _inert(question, mark), f"</question-{mark}>"])
-    return Prompt(
-        system=SYSTEM, user=user, temperature=temperature, max_tokens=MOST_ANSWER_TOKENS
+    user = "\n".join(
+        [*sections, f"<question-{mark}>", _inert(question, mark), f"</question-{mark}>"]
     )
+    return Prompt(system=SYSTEM, user=user, temperature=temperature, max_tokens=MOST_ANSWER_TOKENS)
 
 
 def _place(fitted: Fitted) -> str:

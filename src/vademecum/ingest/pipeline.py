@@ -23,7 +23,7 @@ from vademecum.ports.blobs import BlobStore
 from vademecum.ports.chunker import Chunker
 from vademecum.ports.embedder import Embedder, Tokenizer
 from vademecum.ports.parser import Parser
-from vademecum.ports.store import Claim, DocumentStore, Publication
+from vademecum.ports.store import Claim, Publication, RevisionStore
 from vademecum.rank.bm25 import TERM_SPACE, document_weights
 from vademecum.text.analyse import term_id, terms
 from vademecum.text.language import detect
@@ -38,7 +38,7 @@ _REJECTED = (MediaTypeUnknown, LimitExceeded)
 class IngestParts:
     """What the line needs from outside."""
 
-    store: DocumentStore
+    revisions: RevisionStore
     blobs: BlobStore
     parser: Parser
     chunker: Chunker
@@ -53,29 +53,29 @@ async def ingest_revision(parts: IngestParts, tenant: Tenant, revision_id: Revis
     Does nothing where another worker holds it or it is done. Errors of a service that is away
     pass through: the lease runs out and the revision is tried again, `MOST_ATTEMPTS` times.
     """
-    claim = await parts.store.claim(tenant, revision_id)
+    claim = await parts.revisions.claim(tenant, revision_id)
     if claim is None:
         return
     if claim.attempts > MOST_ATTEMPTS:
-        await parts.store.finish(
+        await parts.revisions.finish(
             claim, State.FAILED, f"gave up after {MOST_ATTEMPTS} attempts", None
         )
         return
-    async with _kept(parts.store, claim):
+    async with _kept(parts.revisions, claim):
         parsed = await _parse(parts, claim)
         if parsed is None:
             return
         if not parsed.text.strip():
             state = State.NO_TEXT if parsed.page_starts else State.EMPTY
             reason = "no text was found on its pages" if parsed.page_starts else "it is empty"
-            await parts.store.finish(claim, state, reason, parsed)
+            await parts.revisions.finish(claim, state, reason, parsed)
             return
         language, chunks = await asyncio.to_thread(_split, parts, claim, parsed)
         rows = await asyncio.to_thread(_analyse, parts, chunks)
         texts = [chunk.embedded_text for chunk in chunks]
-        known = await parts.store.known_vectors(claim, texts)
+        known = await parts.revisions.known_vectors(claim, texts)
         vectors, embedded = await embed_missing(texts, known, parts.embedder)
-        await parts.store.publish(
+        await parts.revisions.publish(
             claim,
             Publication(
                 parsed=parsed,
@@ -95,17 +95,15 @@ async def _parse(parts: IngestParts, claim: Claim) -> ParsedDocument | None:
         content = await parts.blobs.get(claim.tenant, claim.blob)
         return await parts.parser.parse(content, claim.uri)
     except PasswordRequired as error:
-        await parts.store.finish(claim, State.PASSWORD_REQUIRED, str(error), None)
+        await parts.revisions.finish(claim, State.PASSWORD_REQUIRED, str(error), None)
     except _REJECTED as error:
-        await parts.store.finish(claim, State.REJECTED, str(error), None)
+        await parts.revisions.finish(claim, State.REJECTED, str(error), None)
     except (DocumentUnreadable, NotFound) as error:
-        await parts.store.finish(claim, State.FAILED, str(error), None)
+        await parts.revisions.finish(claim, State.FAILED, str(error), None)
     return None
 
 
-def _split(
-    parts: IngestParts, claim: Claim, parsed: ParsedDocument
-) -> tuple[str, list[Chunk]]:
+def _split(parts: IngestParts, claim: Claim, parsed: ParsedDocument) -> tuple[str, list[Chunk]]:
     language = claim.language or detect(parsed.text[:_LANGUAGE_SAMPLE])
     spans = parts.chunker.split(parsed, parts.tokenizer)
     title = claim.title or parsed.title
@@ -123,13 +121,13 @@ def _analyse(parts: IngestParts, chunks: list[Chunk]) -> list[KeywordRow]:
 
 
 @contextlib.asynccontextmanager
-async def _kept(store: DocumentStore, claim: Claim) -> AsyncIterator[None]:
+async def _kept(revisions: RevisionStore, claim: Claim) -> AsyncIterator[None]:
     """Prolong the lease while the block works. A lost one is noticed when it publishes."""
 
     async def extend() -> None:
         while True:
             await asyncio.sleep(_EXTEND_SECONDS)
-            if not await store.extend(claim):
+            if not await revisions.extend(claim):
                 return
 
     extending = asyncio.create_task(extend())

@@ -39,6 +39,14 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A source that could not even be read, and why."""
+
+    uri: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """A stretch of the extracted text that hangs together: `text[start:end]`.
 
@@ -112,9 +120,12 @@ class Revision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestResult:
-    """What became of one source. `status` is a State, or `unchanged` where there was no work."""
+    """What became of one source. `status` is a State, or `unchanged` where there was no work.
 
-    id: DocumentId
+    `id` is None where the source was never accepted.
+    """
+
+    id: DocumentId | None
     uri: str
     title: str
     status: str

@@ -60,33 +60,11 @@ class Publication:
 
 
 class DocumentStore(Protocol):
-    """Documents, their revisions and chunks."""
+    """Documents as they are accepted, read and deleted."""
 
     async def accept(self, scope: Scope, source: Source, blob: str, fingerprint: str) -> Accepted:
         """Write document, revision and job in one transaction, idempotent by content hash and
         fingerprint. A change of access or metadata alone is applied at once, without work."""
-        ...
-
-    async def claim(self, tenant: Tenant, revision_id: RevisionId) -> Claim | None:
-        """Take the lease, count the attempt; None if somebody holds it or the work is done."""
-        ...
-
-    async def extend(self, claim: Claim) -> bool:
-        """Prolong the lease; False if it was lost."""
-        ...
-
-    async def known_vectors(self, claim: Claim, texts: Sequence[str]) -> dict[str, FloatArray]:
-        """Return the vectors that the document's current chunks already have, by text."""
-        ...
-
-    async def publish(self, claim: Claim, publication: Publication) -> bool:
-        """Make the revision current and retire the old one; False if the lease was lost."""
-        ...
-
-    async def finish(
-        self, claim: Claim, state: State, reason: str, parsed: ParsedDocument | None
-    ) -> bool:
-        """End a revision that has no chunks (empty, no_text, rejected, failed …)."""
         ...
 
     async def results(
@@ -95,7 +73,7 @@ class DocumentStore(Protocol):
         """Return what became of each revision; those still in work have status `accepted`."""
         ...
 
-    async def list(self, scope: Scope) -> list[Document]: ...
+    async def all(self, scope: Scope) -> list[Document]: ...
 
     async def get(self, scope: Scope, document_id: DocumentId) -> Document:
         """Raises DocumentNotFound, also where the scope may not see it."""
@@ -126,6 +104,32 @@ class DocumentStore(Protocol):
         ...
 
 
+class RevisionStore(Protocol):
+    """The work on accepted revisions; every write after the claim is fenced by its token."""
+
+    async def claim(self, tenant: Tenant, revision_id: RevisionId) -> Claim | None:
+        """Take the lease, count the attempt; None if somebody holds it or the work is done."""
+        ...
+
+    async def extend(self, claim: Claim) -> bool:
+        """Prolong the lease; False if it was lost."""
+        ...
+
+    async def known_vectors(self, claim: Claim, texts: Sequence[str]) -> dict[str, FloatArray]:
+        """Return the vectors that the document's current chunks already have, by text."""
+        ...
+
+    async def publish(self, claim: Claim, publication: Publication) -> bool:
+        """Make the revision current and retire the old one; False if the lease was lost."""
+        ...
+
+    async def finish(
+        self, claim: Claim, state: State, reason: str, parsed: ParsedDocument | None
+    ) -> bool:
+        """End a revision that has no chunks (empty, no_text, rejected, failed …)."""
+        ...
+
+
 class RecordStore(Protocol):
     """Conversations and traces: what was said, and what happened meanwhile."""
 
@@ -142,8 +146,6 @@ class RecordStore(Protocol):
         """Raises TraceNotFound, also where the scope may not see it."""
         ...
 
-    async def turns(
-        self, scope: Scope, conversation_id: ConversationId
-    ) -> list[tuple[str, str]]:
+    async def turns(self, scope: Scope, conversation_id: ConversationId) -> list[tuple[str, str]]:
         """Return (role, text) in the order of saving. Raises ConversationNotFound."""
         ...

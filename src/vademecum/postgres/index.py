@@ -10,9 +10,9 @@ from vademecum.model.ids import ChunkId
 from vademecum.model.index import IndexGeneration, TermStatistics
 from vademecum.model.passage import Hit
 from vademecum.model.principal import Scope
-from vademecum.postgres.document import sparse
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.queries import load
+from vademecum.postgres.revision import sparse
 from vademecum.postgres.unit_of_work import transaction
 
 _SQL = load("index")
@@ -79,9 +79,7 @@ class PostgresIndex:
         self._generation = generation
 
     async def search_dense(self, scope: Scope, query: FloatArray, k: int) -> list[Hit]:
-        return await self._hits(
-            scope, "search_dense", {"query": HalfVector(query), "k": k}
-        )
+        return await self._hits(scope, "search_dense", {"query": HalfVector(query), "k": k})
 
     async def term_statistics(self, scope: Scope, terms: Sequence[int]) -> TermStatistics:
         async with transaction(self._pool, scope) as connection:
@@ -111,6 +109,4 @@ class PostgresIndex:
     async def _hits(self, scope: Scope, query: str, values: dict[str, object]) -> list[Hit]:
         async with transaction(self._pool, scope) as connection:
             cursor = await connection.execute(_SQL[query], self._place(scope) | values)
-            return [
-                Hit(chunk_id=ChunkId(row["chunk"]), score=row["score"]) async for row in cursor
-            ]
+            return [Hit(chunk_id=ChunkId(row["chunk"]), score=row["score"]) async for row in cursor]

@@ -17,6 +17,9 @@ from vademecum.postgres.pool import away
 from vademecum.postgres.unit_of_work import APP_ROLE
 
 OWNER_ROLE = "vademecum_owner"
+# What a login needs beside the app role where another login owns the schema: the job queue,
+# the rescue of lost work, the index generations. No tenant's rows.
+WORKER_ROLE = "vademecum_worker"
 OLDEST_SERVER = 15
 OLDEST_VECTOR = (0, 8, 4)
 _LOCK_KEY = 0x7661_6465  # "vade"
@@ -47,8 +50,10 @@ def migrations() -> list[Migration]:
     return [Migration(name=f"0000_procrastinate_{version}", text=queue), *ours]
 
 
-def migrate(url: str) -> list[str]:
+def migrate(url: str, *, login: str | None = None) -> list[str]:
     """Bring the database at `url` to the newest schema; return the names that were applied.
+
+    `login` names another login that will use the database without owning its schema.
 
     Every step and its record are one transaction, so a kill leaves the step before. Two
     processes may call this at once: the second waits. Raises: DatabaseAway, ServerVersionWrong,
@@ -60,16 +65,15 @@ def migrate(url: str) -> list[str]:
         raise away(error) from error
     with connection:
         _check_server(connection)
-        connection.execute(
-            cast(LiteralString, f"SET lock_timeout = '{_LOCK_SECONDS}s'")
-        )
-        connection.execute(
-            cast(LiteralString, f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
-        )
+        connection.execute(f"SET lock_timeout = '{_LOCK_SECONDS}s'")
+        connection.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
         try:
             connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK_KEY,))
             _prepare(connection)
-            return _apply(connection)
+            applied = _apply(connection)
+            if login:
+                _let_in(connection, login)
+            return applied
         except psycopg.errors.LockNotAvailable as error:
             raise MigrationFailed(
                 f"another process held the schema for over {_LOCK_SECONDS} s",
@@ -116,7 +120,7 @@ def _prepare(connection: Connection[TupleRow]) -> None:
     superuser, login = row if row else (False, "")
     try:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
-        for role in (APP_ROLE, OWNER_ROLE) if superuser else (APP_ROLE,):
+        for role in (APP_ROLE, WORKER_ROLE, OWNER_ROLE)[: 3 if superuser else 2]:
             _create_role(connection, role)
         if superuser:
             connection.execute(
@@ -143,8 +147,17 @@ def _prepare(connection: Connection[TupleRow]) -> None:
         raise MigrationFailed(
             f"the login {login!r} may not set up the database ({error.diag.message_primary})",
             hint=f"as a superuser: CREATE EXTENSION vector; CREATE ROLE {APP_ROLE} NOLOGIN;"
-            f' GRANT {APP_ROLE} TO "{login}"; and let it create a schema',
+            f' CREATE ROLE {WORKER_ROLE} NOLOGIN; GRANT {APP_ROLE}, {WORKER_ROLE} TO "{login}"'
+            " WITH ADMIN OPTION; and let it create a schema",
         ) from error
+
+
+def _let_in(connection: Connection[TupleRow], login: str) -> None:
+    connection.execute("RESET ROLE")
+    for role in (APP_ROLE, WORKER_ROLE):
+        connection.execute(
+            sql.SQL("GRANT {} TO {}").format(sql.Identifier(role), sql.Identifier(login))
+        )
 
 
 def _create_role(connection: Connection[TupleRow], role: str) -> None:

@@ -28,7 +28,10 @@ class PostgresRecords:
         async with transaction(self._pool, scope) as connection:
             await connection.execute(_SQL["insert_conversation"], conversation)
             await self._require_own(connection, conversation)
-            turns = ((new_uuid(), "user", answer.question), (answer.turn_id, "assistant", answer.text))
+            turns = (
+                (new_uuid(), "user", answer.question),
+                (answer.turn_id, "assistant", answer.text),
+            )
             for turn_id, role, text in turns:
                 await connection.execute(
                     _SQL["insert_turn"],

@@ -26,7 +26,5 @@ async def purge_document(parts: PurgeParts, scope: Scope, document_id: DocumentI
     deleted = 0
     for key in unnamed:
         deleted += await parts.blobs.delete(scope.tenant, key)
-    blobs = StoreReceipt(
-        store="blobs", found=len(unnamed), deleted=deleted, left=0, why=""
-    )
+    blobs = StoreReceipt(store="blobs", found=len(unnamed), deleted=deleted, left=0, why="")
     return Receipt(purge_id=str(new_uuid()), stores=(*receipts, blobs))

@@ -62,7 +62,9 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     asked = bool(query.text.strip()) and query.k > 0
     dense_hits, keyword_hits = await asyncio.gather(
         leg("dense", dense(), []) if asked and query.mode != "keyword" else _nothing([]),
-        leg("keyword", keyword(), no_hits) if asked and query.mode != "dense" else _nothing(no_hits),
+        leg("keyword", keyword(), no_hits)
+        if asked and query.mode != "dense"
+        else _nothing(no_hits),
     )
     started = parts.clock.monotonic()
     fused = fuse(query.mode, dense_hits, keyword_hits)
@@ -86,8 +88,6 @@ def _narrow(scope: Scope, query: Query) -> Scope:
     if query.collections is None:
         return scope
     allowed = (
-        query.collections
-        if scope.collections is None
-        else scope.collections & query.collections
+        query.collections if scope.collections is None else scope.collections & query.collections
     )
     return replace(scope, collections=allowed)

@@ -94,12 +94,18 @@ class StructureChunker:
         start = 0
         while start < len(text):
             first = bisect_right(ends, start)
-            limit = ends[min(first + self._tokens, len(ends)) - 1] if first < len(ends) else len(text)
+            limit = (
+                ends[min(first + self._tokens, len(ends)) - 1] if first < len(ends) else len(text)
+            )
             if first + self._tokens >= len(ends):
                 limit = len(text)
             if limit < len(text):
                 blank = max(text.rfind(" ", start, limit), text.rfind("\n", start, limit))
-                limit = blank + 1 if blank > start else clusters[max(0, bisect_right(clusters, limit) - 1)]
+                limit = (
+                    blank + 1
+                    if blank > start
+                    else clusters[max(0, bisect_right(clusters, limit) - 1)]
+                )
             if limit <= start:  # one cluster of more tokens than a chunk may have
                 limit = clusters[bisect_right(clusters, start)]
             yield start, limit

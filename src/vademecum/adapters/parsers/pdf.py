@@ -126,7 +126,9 @@ def _without_repeated(pages: list[list[Line]]) -> tuple[list[list[Line]], int]:
         for text, count in edges.items()
         if count >= max(_REPEATED_PAGES, _REPEATED_SHARE * len(pages))
     }
-    kept = [[line for line in page if not (at_edge(line) and key(line) in repeated)] for page in pages]
+    kept = [
+        [line for line in page if not (at_edge(line) and key(line) in repeated)] for page in pages
+    ]
     return kept, sum(map(len, pages)) - sum(map(len, kept))
 
 
@@ -157,7 +159,10 @@ def _compose(pages: list[list[Line]]) -> tuple[str, tuple[Block, ...], tuple[int
             level = 0
             if piece.kind == "heading":
                 level = min(6, sizes.index(piece.size) + 1)
-                path = [*((above, name) for above, name in path if above < level), (level, piece.text)]
+                path = [
+                    *((above, name) for above, name in path if above < level),
+                    (level, piece.text),
+                ]
             if blocks and blocks[-1].start >= starts[-1]:
                 text += "\n" if piece.kind == "list" == blocks[-1].kind else "\n\n"
             start = len(text)

@@ -426,3 +426,11 @@ REVOKE ALL ON FUNCTION search_dense, term_statistics, search_keyword, current_ve
     index_chunk, index_access, index_rows, enqueue_ingestion FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION search_dense, term_statistics, search_keyword, current_vectors,
     index_chunk, index_access, index_rows, enqueue_ingestion TO vademecum_app;
+
+-- The role of a login that works without owning the schema.
+GRANT USAGE ON SCHEMA vademecum TO vademecum_worker;
+GRANT EXECUTE ON FUNCTION rescue_ingestion() TO vademecum_worker;
+GRANT SELECT, INSERT ON embedding_space, index_generation TO vademecum_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON procrastinate_jobs, procrastinate_events,
+    procrastinate_workers, procrastinate_periodic_defers TO vademecum_worker;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA vademecum TO vademecum_worker;

@@ -36,3 +36,12 @@ WHERE c.relkind = 'v'
 
 -- name: drop_to_app
 SELECT set_config('role', %(app)s, true)
+
+-- name: visible_without_tenant
+SELECT (SELECT count(*) FROM (SELECT FROM document LIMIT 1) AS d) AS document,
+       (SELECT count(*) FROM (SELECT FROM revision LIMIT 1) AS r) AS revision,
+       (SELECT count(*) FROM (SELECT FROM chunk LIMIT 1) AS c) AS chunk,
+       (SELECT count(*) FROM (SELECT FROM access_set LIMIT 1) AS a) AS access_set,
+       (SELECT count(*) FROM (SELECT FROM conversation LIMIT 1) AS v) AS conversation,
+       (SELECT count(*) FROM (SELECT FROM turn LIMIT 1) AS t) AS turn,
+       (SELECT count(*) FROM (SELECT FROM trace LIMIT 1) AS x) AS trace
