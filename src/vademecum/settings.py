@@ -35,31 +35,49 @@ class _Section(BaseModel):
 
 class DatabaseSettings(_Section):
     url: SecretStr | None = Field(default=None, description="the server; empty = the embedded one")
-    owner_url: SecretStr | None = Field(default=None, description="another login that owns the schema")
+    owner_url: SecretStr | None = Field(
+        default=None, description="another login that owns the schema"
+    )
     pool_size: int = Field(default=10, ge=2, le=100, description="most connections of one process")
 
 
 class ModelsSettings(_Section):
-    language: str = Field(default="", description="provider:model for generated answers; empty = quote")
+    language: str = Field(
+        default="", description="provider:model for generated answers; empty = quote"
+    )
     embedding: str = Field(default="local:multilingual-e5-small", description="provider:model")
-    folder: Path | None = Field(default=None, description="a folder with model.onnx and tokenizer.json")
-    threads: int | None = Field(default=None, ge=1, le=256, description="processor threads for models")
+    folder: Path | None = Field(
+        default=None, description="a folder with model.onnx and tokenizer.json"
+    )
+    threads: int | None = Field(
+        default=None, ge=1, le=256, description="processor threads for models"
+    )
 
 
 class ProvidersSettings(_Section):
-    openai_api_key: SecretStr | None = Field(default=None, description="key of the OpenAI-compatible API")
+    openai_api_key: SecretStr | None = Field(
+        default=None, description="key of the OpenAI-compatible API"
+    )
     openai_base_url: str | None = Field(default=None, description="its address, for other servers")
-    anthropic_api_key: SecretStr | None = Field(default=None, description="key of the Anthropic API")
+    anthropic_api_key: SecretStr | None = Field(
+        default=None, description="key of the Anthropic API"
+    )
 
 
 class ChunkingSettings(_Section):
-    strategy: str = Field(default="structure", pattern="^structure$", description="how text is divided")
+    strategy: str = Field(
+        default="structure", pattern="^structure$", description="how text is divided"
+    )
     size: int = Field(default=200, ge=8, le=4000, description="most tokens of a chunk")
 
 
 class AnswerSettings(_Section):
-    temperature: float | None = Field(default=0.7, ge=0, le=2, description="sent where the model takes one")
-    show_unsupported: bool = Field(default=False, description="show, marked, what no source supports")
+    temperature: float | None = Field(
+        default=0.7, ge=0, le=2, description="sent where the model takes one"
+    )
+    show_unsupported: bool = Field(
+        default=False, description="show, marked, what no source supports"
+    )
 
 
 class LogSettings(_Section):

@@ -1,0 +1,218 @@
+"""`vade search` and `vade ask`: find passages, and get checked answers."""
+
+import asyncio
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from vademecum.app import App, Found
+from vademecum.app import open as open_app
+from vademecum.cli.options import COMMON, As, Collection, Labels, scope_json, scope_of
+from vademecum.cli.output import (
+    answer_json,
+    citation_json,
+    escape,
+    out,
+    page_text,
+    passage_json,
+    print_json,
+    working,
+)
+from vademecum.errors import UsageError
+from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved
+from vademecum.model.ids import ConversationId
+from vademecum.model.passage import Passage
+from vademecum.model.principal import Scope
+from vademecum.model.query import Mode
+
+_SUPPORT = {"supported": "green", "partly": "yellow", "unsupported": "red"}
+
+
+def search(
+    text: Annotated[str, typer.Argument(metavar="TEXT")],
+    collection: Collection = None,
+    k: Annotated[int, typer.Option("-k", min=0, max=1000, help="how many passages")] = 5,
+    mode: Annotated[str, typer.Option(help="hybrid, dense or keyword")] = "hybrid",
+    principal: As = None,
+    labels: Labels = None,
+    explain: Annotated[bool, typer.Option("--explain", help="show every signal")] = False,
+) -> None:
+    """Find the passages nearest to a text."""
+    scope = scope_of(principal, labels)
+    if mode not in ("hybrid", "dense", "keyword"):
+        raise UsageError(f"there is no mode {mode!r}", hint="use hybrid, dense or keyword")
+    chosen: Mode = mode  # type: ignore[assignment]  # checked on the line above
+
+    async def run() -> Found:
+        with working("opening", quiet=COMMON.json) as (tell, _):
+            async with open_app(COMMON.settings(), tell=tell) as app:
+                collections = frozenset(collection) if collection else None
+                return await app.search(
+                    text, scope=scope, k=k, mode=chosen, collections=collections
+                )
+
+    found = asyncio.run(run())
+    retrieval = found.retrieval
+    if COMMON.json:
+        print_json(
+            {
+                "query": text,
+                "passages": [passage_json(passage) for passage in retrieval.passages],
+                "abstain": {
+                    "would": retrieval.abstention.would,
+                    "reason": retrieval.abstention.reason,
+                    "confidence": retrieval.abstention.confidence,
+                },
+                "degraded": list(retrieval.degraded),
+                "timings_ms": dict(retrieval.timings_ms),
+                "trace_id": found.trace_id,
+                "scope": scope_json(scope),
+            }
+        )
+        return
+    for passage in retrieval.passages:
+        _show_passage(passage, explain=explain)
+    if not retrieval.passages:
+        out.print("nothing found")
+    elif retrieval.abstention.would:
+        out.print(f"[yellow]probably not an answer:[/] {escape(retrieval.abstention.reason)}")
+    _show_degraded(retrieval.degraded)
+
+
+def _show_passage(passage: Passage, *, explain: bool) -> None:
+    source, chunk = passage.source, passage.source.chunk
+    page = page_text(chunk.page_start, chunk.page_end)
+    out.print(
+        f"[bold]{passage.rank}[/]  [cyan]{escape(source.title)}[/]{page}  [dim]{escape(source.uri)}[/]"
+    )
+    text = " ".join(chunk.text.split())
+    out.print(f"   {escape(text[:300])}{'…' if len(text) > 300 else ''}")
+    if explain:
+        signals = passage.signals
+        parts = [
+            f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in (
+                ("dense", signals.dense),
+                ("rank", signals.dense_rank),
+                ("keyword", signals.keyword),
+                ("rank", signals.keyword_rank),
+                ("share", signals.keyword_share),
+                ("final", signals.final),
+            )
+            if value is not None
+        ]
+        out.print(f"   [dim]{' · '.join(parts)}[/]")
+
+
+def ask(
+    question: Annotated[str, typer.Argument(metavar="QUESTION")],
+    collection: Collection = None,
+    conversation: Annotated[
+        str | None, typer.Option("--conversation", metavar="ID", help="go on with this one")
+    ] = None,
+    principal: As = None,
+    labels: Labels = None,
+    stream: Annotated[bool, typer.Option("--stream", help="show sentences as they come")] = False,
+) -> None:
+    """Get an answer whose every sentence is backed by your documents, or an honest no."""
+    if not question.strip():
+        raise UsageError("the question is empty", hint="ask something")
+    scope = scope_of(principal, labels)
+    conversation_id = _conversation_id(conversation)
+
+    async def run() -> Answer:
+        with working("opening", quiet=COMMON.json) as (tell, _):
+            async with open_app(COMMON.settings(), tell=tell) as app:
+                return await _follow(app, question, scope, collection, conversation_id, stream)
+
+    answer = asyncio.run(run())
+    if COMMON.json and not stream:
+        print_json(answer_json(answer) | {"scope": scope_json(scope)})
+    elif not COMMON.json:
+        show_answer(answer)
+
+
+def _conversation_id(text: str | None) -> ConversationId | None:
+    try:
+        return ConversationId(UUID(text)) if text else None
+    except ValueError as error:
+        raise UsageError(
+            f"{text!r} is not the id of a conversation", hint="copy it from an answer's JSON"
+        ) from error
+
+
+async def _follow(
+    app: App,
+    question: str,
+    scope: Scope,
+    collection: list[str] | None,
+    conversation_id: ConversationId | None,
+    stream: bool,
+) -> Answer:
+    collections = frozenset(collection) if collection else None
+    events = app.stream(
+        question, scope=scope, collections=collections, conversation_id=conversation_id
+    )
+    async for event in events:
+        if stream and COMMON.json:
+            print_json(_event_json(event), compact=True)
+        if isinstance(event, Done):
+            return event.answer
+    raise RuntimeError("the answer had no end")
+
+
+def _event_json(event: Event) -> dict[str, object]:
+    match event:
+        case Retrieved(passages=passages):
+            return {"event": "retrieved", "passages": [passage_json(p) for p in passages]}
+        case Checked(sentence=sentence, citations=citations):
+            return {
+                "event": "sentence",
+                "text": sentence.text,
+                "markers": list(sentence.markers),
+                "support": sentence.support,
+                "citations": [citation_json(citation) for citation in citations],
+            }
+        case Done(answer=answer):
+            return {"event": "done"} | answer_json(answer)
+
+
+def show_answer(answer: Answer) -> None:
+    """Print an answer with its sources; an abstention with what was nearest."""
+    if answer.abstained:
+        out.print(f"[yellow]{escape(answer.text)}[/]")
+        for passage in answer.passages[:3]:
+            chunk = passage.source.chunk
+            page = page_text(chunk.page_start, chunk.page_end)
+            out.print(f"[dim]  nearest: {escape(passage.source.title)}{page}[/]")
+        _show_degraded(answer.degraded)
+        return
+    for sentence in answer.sentences:
+        markers = "".join(f"\\[{marker}]" for marker in sentence.markers)
+        if sentence.support == "unsupported":
+            out.print(f"[yellow]{escape(sentence.text)}[/]")
+        elif answer.mode == "extractive":
+            out.print(f"“{escape(sentence.text)}” [{_SUPPORT[sentence.support]}]{markers}[/]")
+        else:
+            out.print(f"{escape(sentence.text)} [{_SUPPORT[sentence.support]}]{markers}[/]")
+    shown: set[tuple[object, ...]] = set()
+    for citation in answer.citations:
+        _show_citation(citation, shown)
+    _show_degraded(answer.degraded)
+
+
+def _show_citation(citation: Citation, shown: set[tuple[object, ...]]) -> None:
+    key = (citation.marker, citation.page_start)
+    if key in shown:
+        return
+    shown.add(key)
+    page = page_text(citation.page_start, citation.page_end)
+    out.print(
+        f"  [dim]\\[{citation.marker}] {escape(citation.title)}{page} · {escape(citation.uri)}[/]"
+    )
+
+
+def _show_degraded(degraded: tuple[str, ...]) -> None:
+    for part in degraded:
+        out.print(f"[yellow]without {escape(part)}[/]")

@@ -1,0 +1,200 @@
+"""`vade documents`: what is in, what was read from it, and taking it out."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+import typer
+from rich.table import Table
+
+from vademecum.app import Catalogue, open_catalogue
+from vademecum.cli.options import COMMON, As, Collection, Labels, command, scope_of
+from vademecum.cli.output import escape, out, print_json, working
+from vademecum.errors import DocumentNotFound, UsageError
+from vademecum.model.document import Document
+from vademecum.model.ids import DocumentId
+from vademecum.model.purge import Receipt
+
+documents = typer.Typer(no_args_is_help=True, help="What is in, and taking it out.")
+T = TypeVar("T")
+Name = Annotated[str, typer.Argument(metavar="ID", help="a document's id, or its uri")]
+
+
+def with_catalogue(work: Callable[[Catalogue], Awaitable[T]]) -> T:
+    """Open the database without any model, and do one thing."""
+
+    async def run() -> T:
+        with working("opening", quiet=COMMON.json) as (tell, _):
+            async with open_catalogue(COMMON.settings(), tell=tell) as catalogue:
+                return await work(catalogue)
+
+    return asyncio.run(run())
+
+
+def _json(document: Document) -> dict[str, Any]:
+    values = asdict(document)
+    values["status"] = values.pop("state")
+    return values
+
+
+@documents.command("list")
+@command
+def list_documents(
+    collection: Collection = None, principal: As = None, labels: Labels = None
+) -> None:
+    """List the documents that you may see."""
+    scope = scope_of(principal, labels)
+    found = with_catalogue(lambda catalogue: catalogue.documents.all(scope))
+    if collection:
+        found = [document for document in found if document.collection in collection]
+    if COMMON.json:
+        print_json({"documents": [_json(document) for document in found]})
+        return
+    if not found:
+        out.print("no documents yet: `vade ingest PATH` puts some in")
+        return
+    table = Table(box=None, header_style="bold")
+    for heading in ("id", "collection", "status", "chunks", "lang", "title", "uri"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "id")
+    for d in found:
+        table.add_row(
+            str(d.id), escape(d.collection), d.state.value, str(d.chunks), d.language,
+            escape(d.title), escape(d.uri),
+        )  # fmt: skip
+    out.print(table)
+
+
+async def _named(
+    catalogue: Catalogue, name: str, principal: str | None, labels: list[str] | None
+) -> DocumentId:
+    """Return the id of the one document that an id or a uri names."""
+    scope = scope_of(principal, labels)
+    try:
+        return (await catalogue.documents.get(scope, DocumentId(UUID(name)))).id
+    except ValueError:
+        pass  # not an id, so a uri
+    matches = [d for d in await catalogue.documents.all(scope) if d.uri == name]
+    if len(matches) > 1:
+        raise UsageError(
+            f"{name} is in {len(matches)} collections", hint="give the id instead of the uri"
+        )
+    if not matches:
+        raise DocumentNotFound(
+            f"no document {name}", hint="`vade documents list` shows those you may see"
+        )
+    return matches[0].id
+
+
+@documents.command("show")
+@command
+def show(name: Name, principal: As = None, labels: Labels = None) -> None:
+    """Show all that is known of a document."""
+    scope = scope_of(principal, labels)
+
+    async def work(catalogue: Catalogue) -> Document:
+        document_id = await _named(catalogue, name, principal, labels)
+        return await catalogue.documents.get(scope, document_id)
+
+    document = with_catalogue(work)
+    if COMMON.json:
+        print_json(_json(document))
+        return
+    for key, value in _json(document).items():
+        out.print(f"[bold]{key:>12}[/]  {escape(str(value))}")
+
+
+@documents.command("text")
+@command
+def text(name: Name, principal: As = None, labels: Labels = None) -> None:
+    """Print the text that offsets and citations point into."""
+    scope = scope_of(principal, labels)
+
+    async def work(catalogue: Catalogue) -> tuple[DocumentId, str]:
+        document_id = await _named(catalogue, name, principal, labels)
+        return document_id, await catalogue.documents.text(scope, document_id)
+
+    document_id, extracted = with_catalogue(work)
+    if COMMON.json:
+        print_json({"id": document_id, "text": extracted})
+    else:
+        print(extracted)
+
+
+@documents.command("chunks")
+@command
+def chunks(name: Name, principal: As = None, labels: Labels = None) -> None:
+    """List a document's chunks with their places."""
+    scope = scope_of(principal, labels)
+
+    async def work(catalogue: Catalogue) -> list[dict[str, Any]]:
+        document_id = await _named(catalogue, name, principal, labels)
+        return [
+            {
+                "id": chunk.id,
+                "ordinal": chunk.ordinal,
+                "start": chunk.start,
+                "end": chunk.end,
+                "tokens": chunk.tokens,
+                "heading_path": list(chunk.heading_path),
+                "page_start": chunk.page_start,
+                "page_end": chunk.page_end,
+                "language": chunk.language,
+            }
+            for chunk in await catalogue.documents.chunks(scope, document_id)
+        ]
+
+    rows = with_catalogue(work)
+    if COMMON.json:
+        print_json({"chunks": rows})
+        return
+    for row in rows:
+        path = " > ".join(row["heading_path"])
+        out.print(
+            f"{row['ordinal']:>4}  {row['start']}-{row['end']}  {row['tokens']} tokens"
+            f"  {row['language']}  [dim]{escape(path)}[/]"
+        )
+
+
+@documents.command("history")
+@command
+def history(name: Name, principal: As = None, labels: Labels = None) -> None:
+    """List a document's revisions, oldest first."""
+    scope = scope_of(principal, labels)
+
+    async def work(catalogue: Catalogue) -> list[dict[str, Any]]:
+        document_id = await _named(catalogue, name, principal, labels)
+        return [asdict(r) for r in await catalogue.documents.history(scope, document_id)]
+
+    rows = with_catalogue(work)
+    if COMMON.json:
+        print_json({"revisions": rows})
+        return
+    for row in rows:
+        mark = "current" if row["current"] else ""
+        out.print(
+            f"{row['number']:>4}  {row['state']:<10} {row['accepted_at']:%Y-%m-%d %H:%M:%S}"
+            f"  {row['content_hash'][:12]}  [green]{mark}[/]{escape(row['reason'])}"
+        )
+
+
+@documents.command("delete")
+@command
+def delete(name: Name, principal: As = None, labels: Labels = None) -> None:
+    """Delete a document from every store, and print the receipt."""
+    scope = scope_of(principal, labels)
+
+    async def work(catalogue: Catalogue) -> Receipt:
+        document_id = await _named(catalogue, name, principal, labels)
+        return await catalogue.delete(document_id, scope=scope)
+
+    receipt = with_catalogue(work)
+    if COMMON.json:
+        print_json(asdict(receipt) | {"complete": receipt.complete})
+        return
+    for store in receipt.stores:
+        out.print(
+            f"{store.store:<22} found {store.found:>5}  deleted {store.deleted:>5}  left {store.left}"
+        )
+    out.print("[green]nothing is left[/]" if receipt.complete else "[red]something is left[/]")

@@ -1,0 +1,99 @@
+"""Which options does every command take, and what do they make of one call?"""
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vademecum.errors import UsageError
+from vademecum.model.principal import Scope
+from vademecum.settings import Loaded, load
+
+
+@dataclass(slots=True)
+class Common:
+    """The options that every command takes, as they stand for this run."""
+
+    json: bool = False
+    tenant: str = "default"
+    config: Path | None = None
+    debug: bool = False
+
+    def settings(self) -> Loaded:
+        return load(config=self.config, flags={}, environment=os.environ)
+
+
+# One command runs in a process; `command` fills this before it starts.
+COMMON = Common()
+
+
+_COMMON_OPTIONS: dict[str, Any] = {
+    "json": Annotated[
+        bool, typer.Option("--json", help="one JSON document on stdout, nothing else")
+    ],
+    "tenant": Annotated[str, typer.Option("--tenant", metavar="NAME", help="whose data")],
+    "config": Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="the settings file")
+    ],
+    "debug": Annotated[bool, typer.Option("--debug", help="show where an error came from")],
+}
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command --json, --tenant, --config and --debug beside its own options."""
+    own = inspect.signature(function, eval_str=True)
+
+    @wraps(function)
+    def run(**values: Any) -> None:
+        for name in _COMMON_OPTIONS:
+            setattr(COMMON, name, values.pop(name))
+        function(**values)
+
+    common = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=annotation,
+            default=getattr(COMMON, name),
+        )
+        for name, annotation in _COMMON_OPTIONS.items()
+    ]
+    signature = own.replace(parameters=[*own.parameters.values(), *common])
+    run.__signature__ = signature  # type: ignore[attr-defined]  # what typer reads
+    run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+    return run
+
+
+As = Annotated[str | None, typer.Option("--as", metavar="PRINCIPAL", help="act as this principal")]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option("--labels", metavar="LABEL", help="a label that the principal has; repeatable"),
+]
+Collection = Annotated[
+    list[str] | None,
+    typer.Option("-c", "--collection", metavar="NAME", help="only this collection; repeatable"),
+]
+
+
+def scope_of(principal: str | None, labels: list[str] | None) -> Scope:
+    """Return the scope of a command: the operator's, or that of the principal it acts as."""
+    if principal is None:
+        if labels:
+            raise UsageError("--labels needs --as", hint="say whose labels they are")
+        return Scope.for_operator(COMMON.tenant)
+    name = principal if ":" in principal else f"user:{principal}"
+    return Scope.for_principal(COMMON.tenant, name, frozenset(labels or ()))
+
+
+def scope_json(scope: Scope) -> dict[str, Any]:
+    return {
+        "tenant": scope.tenant,
+        "principal": scope.principal,
+        "labels": sorted(scope.labels),
+        "operator": scope.operator,
+    }

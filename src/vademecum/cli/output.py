@@ -1,0 +1,138 @@
+"""How is something said: one JSON document, or text and colour for a person?"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+from vademecum.app import Count, Tell
+from vademecum.errors import VademecumError
+from vademecum.model.answer import Answer, Citation
+from vademecum.model.passage import Passage
+
+# What reads a pipe wants whole lines.
+_WIDTH = None if sys.stdout.isatty() else 200
+out = Console(highlight=False, soft_wrap=True, width=_WIDTH)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any, *, compact: bool = False) -> None:
+    """Print one JSON document on stdout."""
+    indent = None if compact else 2
+    sys.stdout.write(json.dumps(value, default=_plain, ensure_ascii=False, indent=indent) + "\n")
+    sys.stdout.flush()
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case UUID() | Path():
+            return str(value)
+        case datetime() | date():
+            return value.isoformat()
+        case frozenset() | set():
+            return sorted(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def say_error(error: VademecumError) -> None:
+    """Print one line: what happened, what to do, the code."""
+    err.print(f"[red]error:[/] {escape(str(error))} [dim]\\[{error.code}][/]")
+
+
+def escape(text: str) -> str:
+    """Return text that is printed as it is: no markup, no control characters."""
+    shown = "".join(
+        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    return shown.replace("[", "\\[")
+
+
+@contextmanager
+def working(text: str, *, quiet: bool) -> Iterator[tuple[Tell, Count]]:
+    """Show a bar for counted work on a terminal, and lines of what takes time elsewhere."""
+    if quiet or not err.is_terminal:
+
+        def tell_line(line: str) -> None:
+            if not quiet:
+                err.print(escape(line))
+
+        yield tell_line, lambda _done, _total: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task(text, total=None)
+
+        def tell(line: str) -> None:
+            progress.update(task, description=escape(line))
+
+        def count(done: int, total: int) -> None:
+            progress.update(task, description=text, completed=done, total=total)
+
+        yield tell, count
+
+
+def passage_json(passage: Passage) -> dict[str, Any]:
+    """Return a passage in the form of the interface."""
+    source, chunk = passage.source, passage.source.chunk
+    return {
+        "rank": passage.rank,
+        "score": passage.score,
+        "chunk_id": chunk.id,
+        "document_id": source.document_id,
+        "uri": source.uri,
+        "title": source.title,
+        "heading_path": list(chunk.heading_path),
+        "page_start": chunk.page_start,
+        "page_end": chunk.page_end,
+        "start": chunk.start,
+        "end": chunk.end,
+        "language": chunk.language,
+        "text": chunk.text,
+        "metadata": dict(source.metadata),
+        "signals": asdict(passage.signals),
+    }
+
+
+def citation_json(citation: Citation) -> dict[str, Any]:
+    return asdict(citation)
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """Return an answer in the form of the interface."""
+    return {
+        "answer": answer.text,
+        "abstained": answer.abstained,
+        "mode": answer.mode,
+        "citations": [citation_json(citation) for citation in answer.citations],
+        "sentences": [
+            {"text": s.text, "markers": list(s.markers), "support": s.support}
+            for s in answer.sentences
+        ],
+        "memories": [],
+        "degraded": list(answer.degraded),
+        "usage": asdict(answer.usage),
+        "timings_ms": dict(answer.timings_ms),
+        "conversation_id": answer.conversation_id,
+        "turn_id": answer.turn_id,
+        "trace_id": answer.trace_id,
+    }
+
+
+def page_text(start: int | None, end: int | None) -> str:
+    """Return ", p. 3" or ", pp. 3-4", or nothing where there are no pages."""
+    if start is None:
+        return ""
+    return f", p. {start}" if end in (None, start) else f", pp. {start}-{end}"
