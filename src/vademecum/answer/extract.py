@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vademecum.model.chunk import Chunk
 from vademecum.model.embedding import FloatArray
 from vademecum.model.passage import Passage
 from vademecum.ports.embedder import TokenEncoder
@@ -36,9 +37,7 @@ async def extract(
 ) -> list[Extract]:
     """Return the sentences that answer best, best first; none where none is near enough."""
     places = [
-        (passage, start, end)
-        for passage in passages
-        for start, end in _units(passage.source.chunk.text)
+        (passage, start, end) for passage in passages for start, end in _units(passage.source.chunk)
     ]
     if not places:
         return []
@@ -78,18 +77,29 @@ async def extract(
     ]
 
 
-def _units(text: str) -> list[tuple[int, int]]:
-    """Return the spans that can stand as an answer: sentences, too short ones with their next."""
+def _units(chunk: Chunk) -> list[tuple[int, int]]:
+    """Return the spans that can stand as an answer: sentences, but no headings; one that ends
+    with a colon comes with what it announces."""
+    headings = {_bare(name) for name in (*chunk.heading_path, chunk.context)}
     units: list[tuple[int, int]] = []
-    waiting: int | None = None
-    for start, end in sentence_spans(text):
-        begin = start if waiting is None else waiting
-        if end - begin < _FEWEST_LETTERS or text[start:end].rstrip().endswith(":"):
-            waiting = begin
+    announced: int | None = None
+    for start, end in sentence_spans(chunk.text):
+        sentence = chunk.text[start:end]
+        if (
+            _bare(sentence) in headings
+            or sentence.startswith("#")
+            or len(sentence) < _FEWEST_LETTERS
+        ):
             continue
-        units.append((begin, end))
-        waiting = None
+        begin = start if announced is None else announced
+        announced = begin if sentence.endswith(":") else None
+        if announced is None:
+            units.append((begin, end))
     return units
+
+
+def _bare(text: str) -> str:
+    return text.strip("#*_ \n").casefold()
 
 
 def _overlap(question: str, text: str, language: str) -> float:

@@ -19,8 +19,9 @@ MOST_PAGES = 2_000
 _EDGE_LINES = 2
 _EDGE_SHARE = 0.08  # of the page's height, at its top and bottom
 _REPEATED_SHARE = 0.6
-_REPEATED_PAGES = 3
+_REPEATED_PAGES = 2
 _HEADING_LETTERS = 120
+_LINE_PITCH = 1.75  # of the type size: more from baseline to baseline is a new paragraph
 _BULLET = regex.compile(r"\s*(?:[•·▪◦–—*-]|\d{1,2}[.)]|[a-z]\))\s+")
 _DIGITS = regex.compile(r"\d+")
 _END_HYPHEN = regex.compile(r"(?<=\p{Ll})[-\u00ad\ufffe\x02]$")
@@ -29,16 +30,14 @@ _FONT_NAME_BYTES = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A printed line: `size` in points, `top` and `bottom` as shares of the page's height from
-    its top, `page` from 0."""
+    """A printed line. `size` and `baseline` (from the page's top) are in points; `edge` tells
+    whether it stands at the very top or bottom of its page."""
 
     text: str
     size: float
     bold: bool
-    left: float
-    top: float
-    bottom: float
-    page: int
+    baseline: float
+    edge: bool
 
 
 def parse_pdf(content: bytes, uri: str, media_type: str) -> ParsedDocument:
@@ -83,19 +82,26 @@ def _lines(pdf: pypdfium2.PdfDocument, number: int) -> Iterator[Line]:
         text = clean(raw).strip()
         if text:
             first = position + len(raw) - len(raw.lstrip())
-            left, bottom, _, top = text_page.get_charbox(first)
+            last = position + len(raw.rstrip()) - 1
+            baseline = height - _origin(text_page, first)
             yield Line(
                 text=text,
-                size=round(pdfium.FPDFText_GetFontSize(text_page, first), 1),
-                bold=_is_bold(text_page, first),
-                left=left,
-                top=1 - top / height,
-                bottom=1 - bottom / height,
-                page=number,
+                # A bullet at the line's start is often of another size than its words.
+                size=round(pdfium.FPDFText_GetFontSize(text_page, last), 1),
+                bold=_is_bold(text_page, first) and _is_bold(text_page, last),
+                baseline=baseline,
+                edge=not _EDGE_SHARE < baseline / height < 1 - _EDGE_SHARE,
             )
         position += len(raw) + 1
     text_page.close()
     page.close()
+
+
+def _origin(text_page: pypdfium2.PdfTextPage, index: int) -> float:
+    """Return the height of a character's baseline over the page's bottom, in points."""
+    x, y = ctypes.c_double(), ctypes.c_double()
+    pdfium.FPDFText_GetCharOrigin(text_page, index, x, y)
+    return y.value
 
 
 def _is_bold(text_page: pypdfium2.PdfTextPage, index: int) -> bool:
@@ -115,20 +121,13 @@ def _without_repeated(pages: list[list[Line]]) -> tuple[list[list[Line]], int]:
     def key(line: Line) -> str:
         return _DIGITS.sub("0", line.text)
 
-    def at_edge(line: Line) -> bool:
-        return line.top < _EDGE_SHARE or line.bottom > 1 - _EDGE_SHARE
-
-    edges = Counter(
-        text for page in pages for text in {key(line) for line in page if at_edge(line)}
-    )
+    edges = Counter(text for page in pages for text in {key(line) for line in page if line.edge})
     repeated = {
         text
         for text, count in edges.items()
         if count >= max(_REPEATED_PAGES, _REPEATED_SHARE * len(pages))
     }
-    kept = [
-        [line for line in page if not (at_edge(line) and key(line) in repeated)] for page in pages
-    ]
+    kept = [[line for line in page if not (line.edge and key(line) in repeated)] for page in pages]
     return kept, sum(map(len, pages)) - sum(map(len, kept))
 
 
@@ -197,10 +196,10 @@ def _continues(held: list[Line], line: Line, body: float) -> bool:
         return False
     if _BULLET.match(line.text):
         return False
-    step, own = line.top - last.top, last.bottom - last.top
+    step = line.baseline - last.baseline
     if step < 0:  # the next column
         return not last.text.endswith((".", ":", "!", "?"))
-    return step < 2.2 * max(own, 0.008)
+    return step <= _LINE_PITCH * max(line.size, 1.0)
 
 
 def _is_heading(held: list[Line], body: float) -> bool:
