@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from vademecum.adapters.embedders.e5_convert import ModelFiles, ensure_model
+from vademecum.adapters.embedders.e5_tokenizer import E5Tokenizer
 from vademecum.adapters.embedders.e5_weights import Weights, find_weights, read_weights
 from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.model.embedding import FloatArray, Role
@@ -60,15 +62,18 @@ def straight_bert(weights: Weights, matrices: dict[str, FloatArray], ids: list[i
     hidden, heads, plain = weights.hidden, weights.heads, weights.plain
 
     def linear(x: FloatArray, name: str) -> FloatArray:
-        return x @ matrices[f"{name}.w"].T + plain[f"{name}.b"]
+        product: FloatArray = x @ matrices[f"{name}.w"].T + plain[f"{name}.b"]
+        return product
 
     def normalised(x: FloatArray, name: str) -> FloatArray:
         centred = x - x.mean(axis=1, keepdims=True)
         variance = (centred**2).mean(axis=1, keepdims=True)
-        return centred / np.sqrt(variance + 1e-12) * plain[f"{name}.w"] + plain[f"{name}.b"]
+        scaled: FloatArray = centred / np.sqrt(variance + 1e-12) * plain[f"{name}.w"]
+        return scaled + plain[f"{name}.b"]
 
     def by_head(x: FloatArray) -> FloatArray:
-        return x.reshape(len(ids), heads, hidden // heads).swapaxes(0, 1)
+        parts: FloatArray = x.reshape(len(ids), heads, hidden // heads).swapaxes(0, 1)
+        return parts
 
     erf = np.vectorize(math.erf, otypes=[np.float32])
     state = matrices["emb.word"][ids]
@@ -99,13 +104,16 @@ class TestLocalE5(EmbedderConformance):
         return e5
 
 
-@pytest.mark.parametrize("role", ["query", "passage"])
+@pytest.mark.parametrize(("role", "texts"), [("query", TEXTS[:8]), ("passage", TEXTS)])
 async def test_vectors_and_states_equal_the_plain_computation(
-    e5: LocalE5, reference: Callable[[list[int]], FloatArray], role: Role
+    e5: LocalE5,
+    reference: Callable[[list[int]], FloatArray],
+    role: Role,
+    texts: tuple[str, ...],
 ) -> None:
-    vectors = await e5.embed(TEXTS, role)
-    encoded = await e5.encode(TEXTS, role)
-    for text, vector, found in zip(TEXTS, vectors, encoded, strict=True):
+    vectors = await e5.embed(texts, role)
+    encoded = await e5.encode(texts, role)
+    for text, vector, found in zip(texts, vectors, encoded, strict=True):
         states = reference(await ids_seen(e5, text, role))
         assert cosines(vector[None], states.mean(axis=0)[None])[0] >= 0.999
         assert cosines(found.states, states[-1 - len(found.states) : -1]).min() >= 0.99
@@ -157,6 +165,31 @@ async def test_prefix_and_text_are_the_tokens_of_the_whole(e5: LocalE5) -> None:
         assert whole.token_ids.tolist() == seen[1:-1][: e5.max_tokens]
 
 
+def test_short_texts_have_the_tokens_of_the_large_tokenizer(files: ModelFiles) -> None:
+    def fresh() -> E5Tokenizer:
+        return E5Tokenizer.load(
+            files.tokenizer, pieces=files.pieces, replacements=files.replacements
+        )
+
+    short, large = fresh(), fresh()
+    large.count("the large one is loaded by a long text " * 100)
+    draw = random.Random(5)  # noqa: S311
+    letters = "ab éß<s>/☃🧿 \u0301\ufdfa\u200d\x00\ud800\u2581\u3000\n" + "नेपाली売票Ωж"
+    texts = [
+        *TEXTS,
+        *("".join(draw.choices(letters, k=draw.randint(0, 200))) for _ in range(300)),
+        *("".join(chr(draw.randrange(0x110000)) for _ in range(50)) for _ in range(100)),
+    ]
+    for text in texts:
+        assert short.ids(text) == large.ids(text)
+        assert short.ends(text) == large.ends(text)
+
+
+def test_a_long_text_is_counted_as_the_sum_of_its_words(e5: LocalE5) -> None:
+    sentence = "Visitors with a wheelchair use the south entrance. "
+    assert e5.count(sentence * 1000) == 1000 * e5.count(sentence)
+
+
 async def test_ends_lead_back_through_the_normalisation(e5: LocalE5) -> None:
     # The ligature stands for 18 letters, the wide letters for plain ones.
     text = "a  \ufdfa ＡＢＣ\u00a0x"
@@ -170,17 +203,18 @@ async def test_the_event_loop_stays_free_while_vectors_are_computed(e5: LocalE5)
     e5.count("ready")
     longest_pause = 0.0
     loop = asyncio.get_running_loop()
+    start = loop.time()
     work = asyncio.ensure_future(e5.embed([TEXTS[8]] * 24, "passage"))
     while not work.done():
         before = loop.time()
         await asyncio.sleep(0.01)
         longest_pause = max(longest_pause, loop.time() - before)
     assert (await work).shape == (24, 384)
-    assert 0 < longest_pause < 0.5
+    assert 0 < longest_pause < (loop.time() - start) / 3
 
 
 async def test_a_query_does_not_wait_for_all_passages(e5: LocalE5) -> None:
-    passages = asyncio.ensure_future(e5.embed([TEXTS[8]] * 48, "passage"))
+    passages = asyncio.ensure_future(e5.embed([TEXTS[8]] * 24, "passage"))
     await asyncio.sleep(0)
     await e5.embed(["a question"], "query")
     assert not passages.done()

@@ -118,9 +118,8 @@ class E5Tokenizer:
     def _parts(self, normalised: str) -> Iterator[tuple[list[int], list[int]]]:
         """Yield ids and ends in the normalised text, part by part."""
         if self._short and self._core is None and len(normalised) <= _PART_LIMIT:
-            ids, ends = self._short.split(
-                f" {normalised}".replace(" ", _MARK) if normalised else ""
-            )
+            marked = f" {normalised}" if normalised else ""
+            ids, ends = self._short.split(marked.replace(" ", _MARK))
             yield ids, [end - 1 for end in ends]
             return
         core = self._loaded_core()
@@ -159,7 +158,7 @@ def _read_core(path: Path, *, plain: bool) -> Tokenizer:
     """Read a tokenizer file, `plain` where it is one of ours."""
     try:
         return Tokenizer.from_file(str(path)) if plain else _without_special_tokens(path)
-    except Exception as error:  # noqa: BLE001 - tokenizers has no error class of its own
+    except Exception as error:  # tokenizers has no error class of its own
         raise ModelFileDamaged(f"{path} cannot be read: {error}") from error
 
 
