@@ -17,6 +17,7 @@ SCORES = {
     "b": -2.0,
     "ab": -3.0,
     "abc": -9.0,
+    "bc": -6.0,
     "c": -4.0,
     "<": -5.0,
     "s": -5.0,
@@ -39,6 +40,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> PieceTable:
         ("a", ["a"], [1]),
         # ab -3 beats a + b -4; ab + c -7 beats abc -9.
         ("abc", ["ab", "c"], [2, 3]),
+        # bc -6 equals b + c: the split that was found first stays.
+        ("bc", ["bc"], [2]),
         ("bab", ["b", "ab"], [1, 3]),
         # Unknown letters side by side are one token.
         ("axyzb", ["a", "<unk>", "b"], [1, 4, 5]),
