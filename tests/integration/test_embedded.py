@@ -278,7 +278,7 @@ def test_a_broken_setting_is_told_with_the_line_of_the_log(home: Path) -> None:
 
 def test_a_path_that_is_no_folder_is_refused(home: Path) -> None:
     (home / "postgres").write_text("a file\n")
-    with pytest.raises(DataFolderUnusable, match=f"{home}/postgres cannot be written.*VADE_HOME"):
+    with pytest.raises(DataFolderUnusable, match=f"{home}/postgres cannot be used: .*VADE_HOME"):
         embedded.start(home)
     (home / "postgres").unlink()
 

@@ -216,11 +216,11 @@ def test_a_normal_user_is_told_which_folder_cannot_be_written(
 ) -> None:
     python, packages = own_python
     refused = attempt(home, packages, python=python, user="nobody")
-    assert refused.startswith(f"data-folder-unusable The folder {home}/postgres cannot be written")
+    assert refused.startswith(f"data-folder-unusable The folder {home}/postgres cannot be used")
     embedded.start(home).close()
     embedded.stop(home)
     refused = attempt(home, packages, python=python, user="nobody")
-    assert refused.startswith(f"data-folder-unusable The folder {home}/postgres cannot be written")
+    assert refused.startswith(f"data-folder-unusable The folder {home}/postgres cannot be used")
 
 
 @needs_root
@@ -259,7 +259,7 @@ def test_a_long_path_still_gets_a_short_socket(home: Path, monkeypatch: pytest.M
 @linux
 def test_a_folder_that_cannot_be_written_is_named(mounted: Callable[[str], Path]) -> None:
     home = mounted("size=1m,ro")
-    with pytest.raises(DataFolderUnusable, match=f"{home}/postgres cannot be written"):
+    with pytest.raises(DataFolderUnusable, match=f"{home}/postgres cannot be used"):
         embedded.start(home)
 
 

@@ -47,7 +47,7 @@ def prepare_folder(home: Path) -> Path:
                 missing.chmod(0o755)  # Whatever the umask: the server's account passes here.
         folder = folder.resolve(strict=True)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise _not_writable(folder)
+        raise _unusable(folder, OSError(errno.EACCES, os.strerror(errno.EACCES)))
     return folder
 
 
@@ -69,7 +69,7 @@ def explained(folder: Path) -> Iterator[None]:
             errno.ENOTDIR,
             errno.EEXIST,
         ):
-            raise _not_writable(folder) from error
+            raise _unusable(folder, error) from error
         raise
 
 
@@ -155,9 +155,10 @@ def telling_line(text: str) -> str:
     return re.sub(_PREFIX, "", line).rstrip(".")
 
 
-def _not_writable(folder: Path) -> DataFolderUnusable:
+def _unusable(folder: Path, error: OSError) -> DataFolderUnusable:
+    place = f" ({error.filename})" if error.filename else ""
     return DataFolderUnusable(
-        f"The folder {folder} cannot be written",
+        f"The folder {folder} cannot be used: {error.strerror}{place}",
         hint="Make it writable for you, or set VADE_HOME to another folder.",
     )
 

@@ -77,14 +77,15 @@ def serves(pid: int, data: Path) -> bool:
     if not _has_proc():
         return True
     try:
-        folder = os.readlink(_PROC / str(pid) / "cwd")
+        # Compared as files: a path looks different from another mount namespace.
+        at_home = os.path.samefile(_PROC / str(pid) / "cwd", data)
         command = (_PROC / str(pid) / "cmdline").read_bytes()
     except OSError:
         return False
     name = command.split(b"\0", 1)[0]
     # A killed process that still gives back its memory has lost its command line already.
     is_postgres = not name or name.startswith(b"postgres:") or os.path.basename(name) == b"postgres"
-    return is_postgres and folder.removesuffix(" (deleted)") == str(data)
+    return is_postgres and at_home
 
 
 def ending(pid: int) -> bool:
