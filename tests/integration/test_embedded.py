@@ -16,7 +16,7 @@ import pytest
 
 from vademecum.errors import DatabaseAway, DataFolderUnusable, ServerVersionWrong
 from vademecum.postgres import embedded
-from vademecum.postgres.process import alive, read_postmaster, serving
+from vademecum.postgres.process import alive, cluster_name, read_postmaster, serving
 
 SOURCE = Path(embedded.__file__).resolve().parents[2]
 ROOT = os.geteuid() == 0
@@ -125,7 +125,7 @@ def test_the_server_is_safe_and_its_log_holds_no_text_of_a_person(home: Path) ->
         "data_checksums": "on",
         "server_encoding": "UTF8",
         "TimeZone": "UTC",
-        "cluster_name": "vademecum",
+        "cluster_name": cluster_name(server.data),
         "unix_socket_permissions": "0700",
     }
     assert {name: value(server, f"SHOW {name}") for name in wanted} == wanted

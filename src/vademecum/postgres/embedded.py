@@ -150,7 +150,8 @@ def stop(home: Path) -> bool:
                     hint=f"Its log is in {folder / 'log'}.",
                 )
             time.sleep(0.02)
-        if socket_folder:
+        # The name comes from a file of the server's account: it must not lead root elsewhere.
+        if socket_folder and socket_folder.name.startswith(f"{LOGIN}-"):
             keeper.remove_socket_folder(socket_folder)
     return running
 
