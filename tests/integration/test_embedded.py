@@ -204,6 +204,16 @@ def test_a_client_that_comes_while_the_idle_server_stops_gets_a_server(home: Pat
 
 
 @linux
+def test_a_process_with_many_open_files_can_start_and_stop(home: Path) -> None:
+    code = (
+        "import os, resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (2048, 2048))\n"
+        "held = [os.open('/dev/null', os.O_RDONLY) for _ in range(1200)]\n"
+        "embedded.start(home)\nprint(embedded.stop(home))"
+    )
+    assert output(child(code, home)) == "True"
+
+
+@linux
 def test_stop_ends_the_server_in_spite_of_its_users_and_leaves_nothing(home: Path) -> None:
     server = embedded.start(home)
     keeper = embedded.status(home).keeper

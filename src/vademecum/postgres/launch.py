@@ -1,7 +1,6 @@
 """How does a server come up: after a crash, at once, and with a keeper of its own?"""
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from vademecum.postgres.process import (
     ending,
     exists,
     read_postmaster,
+    readable,
     send,
     server_environment,
     serving,
@@ -160,7 +160,7 @@ def _launch(order: keeper.Order, tell: Tell) -> tuple[str, Path] | None:
     moment = (folder / "start.log").stat().st_mtime
     ended = _spawn(order)
     try:
-        answered = _await_first_answer(Path(order.data), Path(order.socket_folder), ended, tell)
+        answered = _await_first_answer(order, ended, tell)
     finally:
         os.close(ended)
     return None if answered else log_since(folder, moment)
@@ -195,12 +195,12 @@ def _spawn(order: keeper.Order) -> int:
     return reading
 
 
-def _await_first_answer(data: Path, socket_folder: Path, ended: int, tell: Tell) -> bool:
+def _await_first_answer(order: keeper.Order, ended: int, tell: Tell) -> bool:
     """Wait for a server that was just launched; false if it ended instead."""
     began, told = time.monotonic(), False
-    while not select.select([ended], [], [], 0.02)[0]:
-        found = read_postmaster(data)
-        if found and found.status == "ready" and answers(socket_folder):
+    while not readable(ended, 0.02):
+        found = read_postmaster(Path(order.data))
+        if found and found.status == "ready" and answers(Path(order.socket_folder)):
             return True
         waited = time.monotonic() - began
         if waited > 2.0 and not told:
@@ -209,7 +209,7 @@ def _await_first_answer(data: Path, socket_folder: Path, ended: int, tell: Tell)
         if waited > RECOVERY_SECONDS:
             raise DatabaseAway(
                 f"PostgreSQL was started, but did not answer within {waited:.0f} seconds",
-                hint=f"Try again later. Its log is in {data.parent / 'log'}.",
+                hint=f"Try again later. Its log is in {Path(order.folder) / 'log'}.",
             )
     return False
 

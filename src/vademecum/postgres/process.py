@@ -126,7 +126,7 @@ def wait_for_exit(pid: int, seconds: float) -> bool:
             pass  # A kernel without pidfd: look again and again instead.
         else:
             try:
-                return bool(select.select([descriptor], [], [], seconds)[0])
+                return readable(descriptor, seconds)
             finally:
                 os.close(descriptor)
     while alive(pid):
@@ -134,6 +134,14 @@ def wait_for_exit(pid: int, seconds: float) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+def readable(descriptor: int, seconds: float) -> bool:
+    """Wait until there is something to read, the end included; tell whether there is."""
+    # Not select: a process with many connections has descriptors that it does not take.
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 def server_environment() -> dict[str, str]:
