@@ -16,7 +16,7 @@ import pytest
 
 from vademecum.errors import DatabaseAway, DataFolderUnusable, ServerVersionWrong
 from vademecum.postgres import embedded
-from vademecum.postgres.process import alive, read_postmaster, serving
+from vademecum.postgres.process import alive, cluster_name, read_postmaster, serving
 
 SOURCE = Path(embedded.__file__).resolve().parents[2]
 ROOT = os.geteuid() == 0
@@ -125,7 +125,7 @@ def test_the_server_is_safe_and_its_log_holds_no_text_of_a_person(home: Path) ->
         "data_checksums": "on",
         "server_encoding": "UTF8",
         "TimeZone": "UTC",
-        "cluster_name": "vademecum",
+        "cluster_name": cluster_name(server.data),
         "unix_socket_permissions": "0700",
     }
     assert {name: value(server, f"SHOW {name}") for name in wanted} == wanted
@@ -204,6 +204,16 @@ def test_a_client_that_comes_while_the_idle_server_stops_gets_a_server(home: Pat
 
 
 @linux
+def test_a_process_with_many_open_files_can_start_and_stop(home: Path) -> None:
+    code = (
+        "import os, resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (2048, 2048))\n"
+        "held = [os.open('/dev/null', os.O_RDONLY) for _ in range(1200)]\n"
+        "embedded.start(home)\nprint(embedded.stop(home))"
+    )
+    assert output(child(code, home)) == "True"
+
+
+@linux
 def test_stop_ends_the_server_in_spite_of_its_users_and_leaves_nothing(home: Path) -> None:
     server = embedded.start(home)
     keeper = embedded.status(home).keeper
@@ -278,7 +288,7 @@ def test_a_broken_setting_is_told_with_the_line_of_the_log(home: Path) -> None:
 
 def test_a_path_that_is_no_folder_is_refused(home: Path) -> None:
     (home / "postgres").write_text("a file\n")
-    with pytest.raises(DataFolderUnusable, match=f"{home}/postgres cannot be written.*VADE_HOME"):
+    with pytest.raises(DataFolderUnusable, match=f"{home}/postgres cannot be used: .*VADE_HOME"):
         embedded.start(home)
     (home / "postgres").unlink()
 

@@ -177,6 +177,44 @@ def test_programs_below_a_private_folder_are_copied(make_folder: Callable[..., P
 
 
 @needs_root
+@linux
+def test_root_of_a_container_that_may_not_inspect_processes_sees_its_server(home: Path) -> None:
+    code = """
+import os, signal, sys
+from pathlib import Path
+from vademecum.postgres import embedded
+from vademecum.postgres.process import serving
+home = Path(sys.argv[1])
+server = embedded.start(home)
+first = embedded.status(home)
+os.kill(first.keeper, signal.SIGKILL)
+embedded.start(home)
+print(embedded.status(home).pid == first.pid)
+backends = serving(server.data)
+try:
+    os.readlink(f"/proc/{first.pid}/cwd")
+except PermissionError:
+    print(len(backends) > 3)
+os.kill(backends[-1], signal.SIGSTOP)
+os.kill(first.pid, signal.SIGKILL)
+embedded.start(home)
+print(backends[-1] not in serving(server.data), embedded.stop(home), serving(server.data))
+"""
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("needs setpriv")
+    done = subprocess.run(
+        [setpriv, "--bounding-set=-sys_ptrace", sys.executable, "-c", code, str(home)],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.split("\n") == ["True", "True", "True True []", ""]
+
+
+@needs_root
 def test_data_of_root_is_refused_with_the_command_that_helps(home: Path) -> None:
     (home / "postgres" / "data").mkdir(parents=True)
     with pytest.raises(DataFolderUnusable, match="chown -R vademecum"):
@@ -216,11 +254,11 @@ def test_a_normal_user_is_told_which_folder_cannot_be_written(
 ) -> None:
     python, packages = own_python
     refused = attempt(home, packages, python=python, user="nobody")
-    assert refused.startswith(f"data-folder-unusable The folder {home}/postgres cannot be written")
+    assert refused.startswith(f"data-folder-unusable The folder {home}/postgres cannot be used")
     embedded.start(home).close()
     embedded.stop(home)
     refused = attempt(home, packages, python=python, user="nobody")
-    assert refused.startswith(f"data-folder-unusable The folder {home}/postgres cannot be written")
+    assert refused.startswith(f"data-folder-unusable The folder {home}/postgres cannot be used")
 
 
 @needs_root
@@ -259,7 +297,7 @@ def test_a_long_path_still_gets_a_short_socket(home: Path, monkeypatch: pytest.M
 @linux
 def test_a_folder_that_cannot_be_written_is_named(mounted: Callable[[str], Path]) -> None:
     home = mounted("size=1m,ro")
-    with pytest.raises(DataFolderUnusable, match=f"{home}/postgres cannot be written"):
+    with pytest.raises(DataFolderUnusable, match=f"{home}/postgres cannot be used"):
         embedded.start(home)
 
 

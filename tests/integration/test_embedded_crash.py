@@ -5,6 +5,8 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -148,3 +150,31 @@ def test_a_start_waits_for_the_stopping_server_and_then_starts(home: Path) -> No
     latest = read_postmaster(server.data)
     assert latest and latest.pid != found.pid
     psycopg.connect(again.url).close()
+
+
+@pytest.mark.parametrize("following", ["start", "stop"])
+def test_a_starter_that_dies_before_its_server_is_up_does_no_harm(
+    home: Path, following: str
+) -> None:
+    embedded.start(home).close()
+    embedded.stop(home)
+    kept = home / "postgres" / "keeper.lock"
+    before = kept.read_text()
+    code = "import sys, pathlib; from vademecum.postgres import embedded; "
+    code += "embedded.start(pathlib.Path(sys.argv[1]))"
+    source = str(Path(embedded.__file__).resolve().parents[2])
+    starter = subprocess.Popen(
+        [sys.executable, "-c", code, str(home)], env={**os.environ, "PYTHONPATH": source}
+    )
+    while kept.read_text() in ("", before):
+        assert starter.poll() is None
+    starter.kill()
+    starter.wait()
+    began = time.monotonic()
+    if following == "start":
+        psycopg.connect(embedded.start(home).url).close()
+        assert str(embedded.status(home).keeper) == kept.read_text().strip()
+    else:
+        assert embedded.stop(home)
+        assert serving(home / "postgres" / "data") == []
+    assert time.monotonic() - began < 4.0

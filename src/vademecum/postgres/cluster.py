@@ -1,7 +1,6 @@
 """What lies on disk around one embedded server: its data, settings, socket folder and logs?"""
 
 import errno
-import hashlib
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ from vademecum.errors import (
 )
 from vademecum.postgres.account import Account, require_reach
 from vademecum.postgres.keeper import prune_logs
-from vademecum.postgres.process import PORT, SOCKET_FILES, server_environment
+from vademecum.postgres.process import PORT, SOCKET_FILES, cluster_name, server_environment
 from vademecum.postgres.program import Program
 
 LOGIN = "vademecum"
@@ -47,7 +46,7 @@ def prepare_folder(home: Path) -> Path:
                 missing.chmod(0o755)  # Whatever the umask: the server's account passes here.
         folder = folder.resolve(strict=True)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise _not_writable(folder)
+        raise _unusable(folder, OSError(errno.EACCES, os.strerror(errno.EACCES)))
     return folder
 
 
@@ -69,7 +68,7 @@ def explained(folder: Path) -> Iterator[None]:
             errno.ENOTDIR,
             errno.EEXIST,
         ):
-            raise _not_writable(folder) from error
+            raise _unusable(folder, error) from error
         raise
 
 
@@ -155,9 +154,10 @@ def telling_line(text: str) -> str:
     return re.sub(_PREFIX, "", line).rstrip(".")
 
 
-def _not_writable(folder: Path) -> DataFolderUnusable:
+def _unusable(folder: Path, error: OSError) -> DataFolderUnusable:
+    place = f" ({error.filename})" if error.filename else ""
     return DataFolderUnusable(
-        f"The folder {folder} cannot be written",
+        f"The folder {folder} cannot be used: {error.strerror}{place}",
         hint="Make it writable for you, or set VADE_HOME to another folder.",
     )
 
@@ -238,7 +238,7 @@ def _write_settings(data: Path, logs: Path, account: Account | None) -> None:
     settings = {
         "listen_addresses": "",
         "unix_socket_permissions": "0700",
-        "cluster_name": LOGIN,
+        "cluster_name": cluster_name(data),
         "max_connections": "100",
         "shared_buffers": f"{share}MB",
         "maintenance_work_mem": f"{max(64, share)}MB",
@@ -292,15 +292,15 @@ def _shared_memory_is_small() -> bool:
 
 
 def _socket_folder_name(data: Path) -> Path:
-    key = hashlib.sha256(os.fsencode(data)).hexdigest()[:8]
-    uid = os.geteuid()
+    name, uid = cluster_name(data), os.geteuid()
+    personal = name.replace("-", f"-{uid}-")
     run, session = Path("/run"), os.environ.get("XDG_RUNTIME_DIR", "")
-    places = [Path(tempfile.gettempdir()) / f"vademecum-{uid}-{key}"]
-    places += [Path("/tmp") / f"vademecum-{uid}-{key}"]
+    places = [Path(tempfile.gettempdir()) / personal]
+    places += [Path("/tmp") / personal]
     if uid == 0 and os.access(run, os.W_OK):
-        places.insert(0, run / f"vademecum-{key}")
+        places.insert(0, run / name)
     elif uid != 0 and session and os.access(session, os.W_OK | os.X_OK):
-        places.insert(0, Path(session) / f"vademecum-{key}")
+        places.insert(0, Path(session) / name)
     for place in places:
         # PostgreSQL reads a list here, in which other characters have a meaning.
         plain = re.fullmatch(r"/[\w./+-]+", str(place), re.ASCII)

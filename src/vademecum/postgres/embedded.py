@@ -25,7 +25,7 @@ from vademecum.postgres.launch import (
     answers,
     launch_server,
 )
-from vademecum.postgres.lock import Lease, locked, take_lock
+from vademecum.postgres.lock import Lease, locked, opened_lock, take_lock, try_lock
 from vademecum.postgres.process import (
     PORT,
     SOCKET_FILES,
@@ -104,10 +104,8 @@ def start(
             )
         )
         undo.callback(lease.close)
-        data = (folder / "data").resolve()
-        socket_folder = _join(folder, data, idle_seconds, tell)
-        if socket_folder is None:
-            socket_folder = launch_server(folder, data, idle_seconds, tell)
+        with opened_lock(folder / "keeper.lock") as keeper_lock:
+            socket_folder = _join_or_launch(folder, keeper_lock, idle_seconds, tell)
         undo.pop_all()
     return Server(
         socket_folder=socket_folder,
@@ -129,24 +127,32 @@ def stop(home: Path) -> bool:
     folder = (home.expanduser().absolute() / "postgres").resolve()
     if not folder.is_dir():
         return False
+    running, socket_folder = False, None
     with (
         explained(folder),
         locked(folder / "lock", seconds=_LOCK_SECONDS, awaited=_STARTER),
+        opened_lock(folder / "keeper.lock") as keeper_lock,
     ):
         data = (folder / "data").resolve()
-        found = read_postmaster(data)
-        running = found is not None and serves(found.pid, data)
-        if found and running:
-            send(found.pid, signal.SIGINT)
-            if not wait_for_exit(found.pid, _STOP_SECONDS):
+        until = time.monotonic() + _STOP_SECONDS
+        while True:
+            found = read_postmaster(data)
+            if found and serves(found.pid, data):
+                running, socket_folder = True, found.socket_folder
+                send(found.pid, signal.SIGINT)
+                wait_for_exit(found.pid, 5.0)
+            elif try_lock(keeper_lock):
+                break
+            # Else its keeper is about to end, or has a server that is not up yet.
+            if time.monotonic() > until:
                 raise DatabaseAway(
-                    f"PostgreSQL (process {found.pid}) did not stop "
-                    f"within {_STOP_SECONDS:.0f} seconds",
+                    f"PostgreSQL did not stop within {_STOP_SECONDS:.0f} seconds",
                     hint=f"Its log is in {folder / 'log'}.",
                 )
-        with locked(folder / "keeper.lock", seconds=DEATH_SECONDS, awaited="the keeper to end"):
-            if found and found.socket_folder and running:
-                keeper.remove_socket_folder(found.socket_folder)
+            time.sleep(0.02)
+        # The name comes from a file of the server's account: it must not lead root elsewhere.
+        if socket_folder and socket_folder.name.startswith(f"{LOGIN}-"):
+            keeper.remove_socket_folder(socket_folder)
     return running
 
 
@@ -169,6 +175,24 @@ def status(home: Path) -> ServerStatus:
         data=data,
         socket_folder=found.socket_folder if found and running else None,
     )
+
+
+def _join_or_launch(folder: Path, keeper_lock: int, idle_seconds: float, tell: Tell) -> Path:
+    """Return the socket folder of a server that answers."""
+    data = (folder / "data").resolve()
+    until = time.monotonic() + DEATH_SECONDS
+    while True:
+        if socket_folder := _join(folder, data, idle_seconds, tell):
+            return socket_folder
+        if try_lock(keeper_lock):
+            return launch_server(folder, data, keeper_lock, idle_seconds, tell)
+        # A keeper without a server: it is about to end, or its server is not up yet.
+        if time.monotonic() > until:
+            raise DatabaseAway(
+                f"Something keeps {folder}, but no server runs there",
+                hint=f"Look which process holds {folder / 'keeper.lock'}, and end it.",
+            )
+        time.sleep(0.02)
 
 
 def _join(folder: Path, data: Path, idle_seconds: float, tell: Tell) -> Path | None:

@@ -1,7 +1,6 @@
 """How does a server come up: after a crash, at once, and with a keeper of its own?"""
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from urllib.parse import quote
 
 from vademecum.errors import DatabaseAway, DatabaseUnusable
 from vademecum.postgres import keeper
-from vademecum.postgres.account import Account, require_reach, server_account
+from vademecum.postgres.account import require_reach, server_account
 from vademecum.postgres.cluster import (
     LOGIN,
     disk_full,
@@ -22,17 +21,18 @@ from vademecum.postgres.cluster import (
     prepare_data,
     telling_line,
 )
-from vademecum.postgres.lock import open_lock, take_lock, try_lock
+from vademecum.postgres.lock import opened_lock, try_lock
 from vademecum.postgres.process import (
     PORT,
     ending,
     exists,
     read_postmaster,
+    readable,
     send,
     server_environment,
     serving,
 )
-from vademecum.postgres.program import Program, find_program
+from vademecum.postgres.program import find_program
 
 RECOVERY_SECONDS = 600.0
 DEATH_SECONDS = 60.0
@@ -49,8 +49,14 @@ def address(socket_folder: Path, database: str) -> str:
     return f"postgresql://{LOGIN}@/{database}?host={place}&port={PORT}"
 
 
-def launch_server(folder: Path, data: Path, idle_seconds: float, tell: Tell) -> Path:
-    """Start the server, after whatever is left of the one before has gone."""
+def launch_server(folder: Path, data: Path, lock: int, idle_seconds: float, tell: Tell) -> Path:
+    """Start the server, after whatever is left of the one before has gone.
+
+    `lock` is the held keeper.lock, so no keeper lives; the new one inherits it.
+    Return the socket folder.
+
+    Raises: DatabaseAway, DataFolderUnusable, ServerVersionWrong, DiskFull, DatabaseUnusable.
+    """
     account = server_account(data)
     require_reach(account, folder)
     _await_dead(data, tell)
@@ -59,7 +65,20 @@ def launch_server(folder: Path, data: Path, idle_seconds: float, tell: Tell) -> 
     tell("starting the database")
     until = time.monotonic() + DEATH_SECONDS
     while True:
-        socket_folder, failure = _launch(folder, data, program, account, idle_seconds, tell)
+        # The folder before this one was removed by the keeper that held the lock.
+        socket_folder = make_socket_folder(data, account)
+        order = keeper.Order(
+            command=(str(program.bin / "postgres"), "-D", str(data), "-k", str(socket_folder)),
+            adopted=0,
+            data=str(data),
+            folder=str(folder),
+            socket_folder=str(socket_folder),
+            idle_seconds=idle_seconds,
+            uid=account.uid if account else -1,
+            gid=account.gid if account else -1,
+            lock=lock,
+        )
+        failure = _launch(order, tell)
         if failure is None:
             return socket_folder
         text, log = failure
@@ -67,8 +86,7 @@ def launch_server(folder: Path, data: Path, idle_seconds: float, tell: Tell) -> 
             raise disk_full(folder)
         if not any(sign in text for sign in _TRANSIENT) or time.monotonic() > until:
             raise DatabaseAway(
-                f"PostgreSQL did not start: {telling_line(text)}",
-                hint=f"Its log is {log}.",
+                f"PostgreSQL did not start: {telling_line(text)}", hint=f"Its log is {log}."
             )
         time.sleep(0.5)
         _await_dead(data, tell)
@@ -78,8 +96,7 @@ def adopt_server(
     folder: Path, data: Path, pid: int, socket_folder: Path, idle_seconds: float
 ) -> None:
     """Give the running server a new keeper if its own was killed."""
-    lock = open_lock(folder / "keeper.lock")
-    try:
+    with opened_lock(folder / "keeper.lock") as lock:
         if try_lock(lock):
             order = keeper.Order(
                 command=(),
@@ -93,8 +110,6 @@ def adopt_server(
                 lock=lock,
             )
             os.close(_spawn(order))
-    finally:
-        os.close(lock)
 
 
 def answers(socket_folder: Path) -> bool:
@@ -135,55 +150,20 @@ def _make_database(socket_folder: Path) -> bool:
     return True
 
 
-def _launch(
-    folder: Path,
-    data: Path,
-    program: Program,
-    account: Account | None,
-    idle_seconds: float,
-    tell: Tell,
-) -> tuple[Path, tuple[str, Path] | None]:
+def _launch(order: keeper.Order, tell: Tell) -> tuple[str, Path] | None:
     """Launch a keeper with a server and wait for its first answer.
 
-    Return the socket folder and, if the server ended instead, its log and where that lies.
+    If the server ends instead, return what it logged and where that lies.
     """
-    lock = take_lock(
-        folder / "keeper.lock",
-        seconds=DEATH_SECONDS,
-        awaited="the keeper of the server before to end",
-        tell=tell,
-    )
+    folder = Path(order.folder)
+    (folder / "start.log").write_bytes(b"")
+    moment = (folder / "start.log").stat().st_mtime
+    ended = _spawn(order)
     try:
-        # Not before the lock is held: the keeper before this one removes its socket folder.
-        socket_folder = make_socket_folder(data, account)
-        command = (
-            str(program.bin / "postgres"),
-            "-D",
-            str(data),
-            "-k",
-            str(socket_folder),
-        )
-        order = keeper.Order(
-            command=command,
-            adopted=0,
-            data=str(data),
-            folder=str(folder),
-            socket_folder=str(socket_folder),
-            idle_seconds=idle_seconds,
-            uid=account.uid if account else -1,
-            gid=account.gid if account else -1,
-            lock=lock,
-        )
-        (folder / "start.log").write_bytes(b"")
-        moment = (folder / "start.log").stat().st_mtime
-        ended = _spawn(order)
-    finally:
-        os.close(lock)
-    try:
-        answered = _await_first_answer(data, socket_folder, ended, tell)
+        answered = _await_first_answer(order, ended, tell)
     finally:
         os.close(ended)
-    return socket_folder, None if answered else log_since(folder, moment)
+    return None if answered else log_since(folder, moment)
 
 
 def _spawn(order: keeper.Order) -> int:
@@ -215,21 +195,21 @@ def _spawn(order: keeper.Order) -> int:
     return reading
 
 
-def _await_first_answer(data: Path, socket_folder: Path, ended: int, tell: Tell) -> bool:
+def _await_first_answer(order: keeper.Order, ended: int, tell: Tell) -> bool:
     """Wait for a server that was just launched; false if it ended instead."""
     began, told = time.monotonic(), False
-    while not select.select([ended], [], [], 0.02)[0]:
-        found = read_postmaster(data)
-        if found and found.status == "ready" and answers(socket_folder):
+    while not readable(ended, 0.02):
+        found = read_postmaster(Path(order.data))
+        if found and found.status == "ready" and answers(Path(order.socket_folder)):
             return True
         waited = time.monotonic() - began
         if waited > 2.0 and not told:
-            tell("the database is recovering")
+            tell("waiting for the database, which may be recovering")
             told = True
         if waited > RECOVERY_SECONDS:
             raise DatabaseAway(
                 f"PostgreSQL was started, but did not answer within {waited:.0f} seconds",
-                hint=f"Try again later. Its log is in {data.parent / 'log'}.",
+                hint=f"Try again later. Its log is in {Path(order.folder) / 'log'}.",
             )
     return False
 

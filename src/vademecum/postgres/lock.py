@@ -18,6 +18,16 @@ def open_lock(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
+@contextmanager
+def opened_lock(path: Path) -> Iterator[int]:
+    """Give a descriptor for a lock file and close it afterwards."""
+    descriptor = open_lock(path)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     """Take the lock if that is possible at once; tell whether it was."""
     try:

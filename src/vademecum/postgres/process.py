@@ -4,6 +4,7 @@ Standard library only: the keeper, which must stay small, imports it as well.
 """
 
 import contextlib
+import hashlib
 import os
 import select
 import signal
@@ -66,6 +67,11 @@ def alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[:1] not in (["Z"], ["X"], [])
 
 
+def cluster_name(data: Path) -> str:
+    """Return the name of the data folder's server, which its processes bear in their titles."""
+    return f"vademecum-{hashlib.sha256(os.fsencode(data)).hexdigest()[:8]}"
+
+
 def serves(pid: int, data: Path) -> bool:
     """Tell whether the process is alive and a PostgreSQL process of this data folder.
 
@@ -76,15 +82,21 @@ def serves(pid: int, data: Path) -> bool:
         return False
     if not _has_proc():
         return True
+    place = _PROC / str(pid)
     try:
-        folder = os.readlink(_PROC / str(pid) / "cwd")
-        command = (_PROC / str(pid) / "cmdline").read_bytes()
+        command = (place / "cmdline").read_bytes().split(b"\0")
+        # A killed process that still gives back its memory has lost its command line already.
+        program = os.path.basename(command[0].partition(b":")[0])
+        if program not in (b"", b"postgres"):
+            return False
+        # Compared as files: a path looks different from another mount namespace.
+        return os.path.samefile(place / "cwd", data)
+    except PermissionError:
+        # Root in a container may not look where another account's process works.
+        title = f"postgres: {cluster_name(data)}:".encode()
+        return command[0].startswith(title) or command[1:3] == [b"-D", os.fsencode(data)]
     except OSError:
         return False
-    name = command.split(b"\0", 1)[0]
-    # A killed process that still gives back its memory has lost its command line already.
-    is_postgres = not name or name.startswith(b"postgres:") or os.path.basename(name) == b"postgres"
-    return is_postgres and folder.removesuffix(" (deleted)") == str(data)
 
 
 def ending(pid: int) -> bool:
@@ -114,7 +126,7 @@ def wait_for_exit(pid: int, seconds: float) -> bool:
             pass  # A kernel without pidfd: look again and again instead.
         else:
             try:
-                return bool(select.select([descriptor], [], [], seconds)[0])
+                return readable(descriptor, seconds)
             finally:
                 os.close(descriptor)
     while alive(pid):
@@ -122,6 +134,14 @@ def wait_for_exit(pid: int, seconds: float) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+def readable(descriptor: int, seconds: float) -> bool:
+    """Wait until there is something to read, the end included; tell whether there is."""
+    # Not select: a process with many connections has descriptors that it does not take.
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 def server_environment() -> dict[str, str]:
