@@ -112,6 +112,14 @@ def test_no_questions_and_no_chunks_are_no_error() -> None:
     assert answer.found == {"dense": ("a", "b"), "bm25": (), "hybrid": ("a", "b")}
 
 
+def test_ties_go_by_id_and_not_by_place_in_the_file() -> None:
+    same = {name: {"text": "door", "vector": [1, 0]} for name in ("c", "a", "b")}
+    asked = [{"text": "door", "vector": [1, 0], "relevant": ["b"]}]
+    result = run_lab(load_lab(small(chunks=same, questions=asked)))
+    assert set(result.answers[0].found.values()) == {("a", "b")}
+    assert {score.mrr for score in result.scores} == {0.5}
+
+
 def test_as_json_is_json_without_nan(result: LabResult) -> None:
     again = json.loads(json.dumps(as_json(result), allow_nan=False))
     assert again["recall_at"] == 2

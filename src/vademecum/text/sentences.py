@@ -33,8 +33,8 @@ _INITIAL_BEFORE = regex.compile(
 )
 _INITIAL_NEXT = regex.compile(r"\.\s+\p{Lu}\.\s")
 _SMALL_NEXT = regex.compile(r"\s+\p{Ll}")
-# A dot after this little is the marker of a list item: "1. Bring a document".
-_MARKER = regex.compile(r"\s*(?:\d{1,2}|\p{L})")
+# A dot after this little marks a list item or heading: "1. Bring a document", "## 2. Arrival".
+_MARKER = regex.compile(r"[\s#>*\-]*(?:\d{1,2}(?:\.\d{1,2})*|\p{L})")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

@@ -33,6 +33,7 @@ def sentences(text: str) -> list[str]:
         ["The fee is 10 reais.[1]", "Cards are taken. [2]", "Pix as well."],
         ["¿Cuánto cuesta?", "¡Nada!", "Bien."],
         ["1. First step.", "2. Second step."],
+        ["Open Mon. to Fri. from 9 a.m. until dark.", "Closed on Sunday."],
         ["Ends without a mark"],
     ],
 )
@@ -60,6 +61,8 @@ def test_list_items_and_blank_lines() -> None:
         "Bring:", "- a document", "- a ticket", "1. Enter", "2. Sit down", "a) left",
         "Title", "# Next\nover\nit",
     ]  # fmt: skip
+    numbered = ["## 2. Arrival", "## 2.1. By bus", "- 3. Come early."]
+    assert sentences("\n".join(numbered)) == numbered
     assert sentences("The end.\n12. December is cold.") == ["The end.", "12. December is cold."]
 
 
