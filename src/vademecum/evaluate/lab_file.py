@@ -10,7 +10,7 @@ from vademecum.errors import UsageError
 
 Vector = tuple[float, ...]
 
-TOKEN_RULE = "[a-z0-9]+"
+WORD_PATTERN = "[a-z0-9]+"
 _SHAPE = (
     "A lab is one JSON object with dimensions (names), chunks (id: text and vector), questions "
     "(text, vector, relevant), stop_words and candidates_per_leg."
@@ -58,7 +58,7 @@ def load_lab(text: str) -> Lab:
         )
         for name, chunk in _object(_field(root, "chunks", ""), "chunks").items()
     )
-    _check_tokens(root.get("tokens", TOKEN_RULE))
+    _check_tokens(root.get("tokens", WORD_PATTERN))
     known = frozenset(chunk.id for chunk in chunks)
     return Lab(
         dimensions=dimensions,
@@ -117,8 +117,8 @@ def _count(value: object, name: str) -> int:
 
 def _check_tokens(rule: object) -> None:
     """The file says in words how it cuts tokens; another rule than ours would give other scores."""
-    if not _string(rule, "tokens").startswith(TOKEN_RULE):
-        raise _unusable(f"tokens does not begin with {TOKEN_RULE}, the only rule there is")
+    if not _string(rule, "tokens").startswith(WORD_PATTERN):
+        raise _unusable(f"tokens does not begin with {WORD_PATTERN}, the only rule there is")
 
 
 def _parsed(text: str) -> object:
