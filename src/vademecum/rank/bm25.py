@@ -23,6 +23,13 @@ def saturation(count: int, length: int, average_length: float) -> float:
     return count / (count + K1 * (1 - B + B * length / average_length))
 
 
+def average_length(lengths: Iterable[int]) -> float:
+    """Return the mean number of terms a chunk; 1.0 where no chunk holds any, so that nothing
+    divides by zero."""
+    counted = list(lengths)
+    return sum(counted) / len(counted) if any(counted) else 1.0
+
+
 def document_weights(terms: Iterable[T], average_length: float) -> dict[T, float]:
     """Return each term's saturation in a chunk that holds `terms`."""
     counts = Counter(terms)

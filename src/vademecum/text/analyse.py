@@ -1,22 +1,49 @@
 """Which terms does a text hold? The same answer for documents and for queries."""
 
 import hashlib
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 import regex
 import Stemmer
 
-from vademecum.text.normalise import fold
+from vademecum.text.normalise import fold, plain
 
 # Part of the index generation: raise it with every change that may give other terms.
-VERSION = "1"
+VERSION = "2"
 
-# A word keeps its combining marks (vowel signs in Indic scripts) and its inner joiners.
-_WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}\u200c\u200d]*")
-_CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]+")
-# Letters and digits that a hyphen, space-less or not, makes one code: KH-402, BX 217.
+# Scripts written without spaces between words, with the marks that stand inside their words.
+_UNSPACED = (
+    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    r"\u30fc\u3005\u3006"
+)
+_LETTER = rf"[\p{{L}}--[{_UNSPACED}]]"
+_LETTER_OR_NUMBER = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"
+# A word keeps its combining marks (vowel signs in Indic scripts).
+_WORD = regex.compile(
+    rf"(?P<run>[{_UNSPACED}][{_UNSPACED}\p{{M}}]*)"
+    rf"|{_LETTER_OR_NUMBER}[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]*",
+    regex.V1,
+)
+_CLUSTER = regex.compile(r"\X")
+_JOINED = regex.compile(r"(\p{L}{1,6})(\d{1,8}\p{L}?)")
+# Letters and digits that stand together as one code: KH-402, kh402, BX 217.
 _CODE = regex.compile(
-    r"\b(\p{L}{1,6})[-\u2010-\u2015\u2212\uff0d_. ]?(\d{1,8})\b(?!\s*[%\u20ac$\u00a3])", regex.I
+    rf"(?<!{_LETTER_OR_NUMBER}|\p{{M}})({_LETTER}{{1,6}})"
+    rf"([-\u2010_]?|[ ./]|[ ]?[-\u2010\u2012-\u2015\u2212][ ]?)"
+    rf"(\d{{1,8}}{_LETTER}?)(?!{_LETTER_OR_NUMBER})(?!\.\d)(?!\s*[%\u20ac$\u00a3])",
+    regex.V1,
+)
+_TIGHT = frozenset(["", "-", "\u2010", "_"])
+# Short words (folded) that often stand before a number without making a code of it.
+_NOT_IN_CODES = frozenset(
+    """
+    ago all and any ao aos apr are art as at ate aug avg brl but by cap com con da das day de
+    dec del des dez do does dos ed el els em en ene era eur eux feb fev fig for gbp get had has
+    hay his how in inr is jan jul jun la las les los mai mais mar mas max may min na nas no nos
+    not nov npr num oct of on one only or os out over pag par per por que row rs sao se sem sep
+    set she sin so sob son sub tel tem the to top uma un una us usd vol was with your
+    """.split()  # noqa: SIM905 - a list of so many strings would fill a page
 )
 _STEMMERS = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
@@ -26,27 +53,35 @@ _STEMMERS = {
     "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
+# People write these languages with and without accents. Their words are folded before stemming,
+# and the accents that the stemmer's rules need are put back, so that both spellings have one stem.
+_ACCENTS = {
+    "pt": [
+        (regex.compile(r"c(ao|oes)$"), r"ç\1"),
+        (regex.compile(r"ao$"), "ão"),
+        (regex.compile(r"oes$"), "ões"),
+        (regex.compile(r"aes$"), "ães"),
+        (regex.compile(r"a(?:vel|veis)$"), "ável"),
+        (regex.compile(r"i(?:vel|veis)$"), "ível"),
+        (regex.compile(r"e(ncias?)$"), r"ê\1"),
+        (regex.compile(r"a(ncias?)$"), r"â\1"),
+    ],
+    "es": [(regex.compile(r"cion$"), "ción")],
+}
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in order, folded; CJK runs give overlapping pairs."""
-    found: list[str] = []
-    for match in _WORD.finditer(text):
-        word = fold(match.group())
-        if _CJK.fullmatch(word):
-            found += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
-        else:
-            found.append(word)
-    return found
+    """Return the words of a text in order, folded. Scripts without spaces give overlapping pairs
+    of characters; a word like `kh402` gives its letters and its digits."""
+    return [word if paired else fold(word) for word, paired in _pieces(plain(text))]
 
 
 def codes(text: str) -> list[str]:
-    """Return each code of a text in one spelling: `KH-402`, `kh402` and `KH 402` are `kh402`."""
-    return [
-        fold(letters) + digits
-        for letters, digits in _CODE.findall(text)
-        if letters.isupper() or len(letters) <= 3
-    ]
+    """Return each code of a text in one spelling: `KH-402`, `kh402` and `KH 402` are `kh402`.
+
+    Letters in lower case need a hyphen or nothing before the digits, since "em 2024" is no code.
+    """
+    return _codes(plain(text), typed=False)
 
 
 @cache
@@ -57,23 +92,23 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
 
 @lru_cache(maxsize=65536)
 def stem(word: str, language: str) -> str:
-    """Return the stem of a raw word, folded after stemming, since stemmers know accents."""
+    """Return the folded stem of a raw word."""
     stemmer = _stemmer(language)
-    return fold(stemmer.stemWord(word.casefold()) if stemmer else word)
+    if stemmer is None:
+        return fold(word)
+    if language not in _ACCENTS:
+        return fold(stemmer.stemWord(word.casefold()))
+    accented = fold(word)
+    for ending, with_accent in _ACCENTS[language]:
+        accented = ending.sub(with_accent, accented)
+    return fold(stemmer.stemWord(accented))
 
 
 def terms(text: str, language: str) -> list[str]:
     """Return the index terms of a passage: each word's stem in `language`, and its codes."""
-    found: list[str] = []
-    for match in _WORD.finditer(text):
-        raw = match.group()
-        folded = fold(raw)
-        if _CJK.fullmatch(folded):
-            found += [folded[i : i + 2] for i in range(max(1, len(folded) - 1))]
-            continue
-        found.append(stem(raw, language))
-    found += [f"{code}#" for code in codes(text)]
-    return found
+    normal = plain(text)
+    found = [word if paired else stem(word, language) for word, paired in _pieces(normal)]
+    return found + [f"{code}#" for code in _codes(normal, typed=True)]
 
 
 def query_terms(text: str, languages: frozenset[str]) -> list[frozenset[str]]:
@@ -87,3 +122,34 @@ def term_id(term: str, space: int) -> int:
     """Return the number in 1..space - 1 that stands for a term in the index."""
     digest = hashlib.blake2b(term.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") % (space - 1) + 1
+
+
+def _pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the raw words of a plain text, and folded pairs (marked True) of unspaced runs."""
+    for match in _WORD.finditer(text):
+        word = match.group()
+        if match["run"]:
+            clusters = _CLUSTER.findall(fold(word))
+            for i in range(max(1, len(clusters) - 1)):
+                yield "".join(clusters[i : i + 2]), True
+        elif joined := _JOINED.fullmatch(word):
+            yield joined[1], False
+            yield joined[2], False
+        else:
+            yield word, False
+
+
+def _codes(text: str, *, typed: bool) -> list[str]:
+    """`typed` also takes `kh 402`, as people type a code into a search box."""
+    return [
+        fold(letters + digits)
+        for letters, between, digits in _CODE.findall(text)
+        if between in _TIGHT
+        or (
+            fold(letters) not in _NOT_IN_CODES
+            and (
+                (letters.isupper() and 2 <= len(letters) <= 4)
+                or (typed and between == " " and 2 <= len(letters) <= 3 and len(digits) > 1)
+            )
+        )
+    ]

@@ -5,12 +5,17 @@ import unicodedata
 import regex
 
 _REMOVED = regex.compile(r"[\x00\p{Cs}]")
-_MARKS = regex.compile(r"\p{Mn}+")
 _LINE_ENDS = regex.compile(r"\r\n?|[\u2028\u2029\x85]")
-# Scripts whose combining marks carry the vowels: taking them off would change the word.
-_KEEPS_MARKS = regex.compile(
-    r"[\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Gujarati}\p{Gurmukhi}\p{Kannada}"
-    r"\p{Malayalam}\p{Sinhala}\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}\p{Hiragana}\p{Katakana}]"
+# Characters that are not seen: soft hyphen, joiners, byte order mark.
+_UNSEEN = regex.compile(r"[\u00ad\u200c\u200d\u2060\ufeff]")
+_DIGIT = regex.compile(r"(?![0-9])\p{Nd}")
+# Only in these scripts do marks leave the word as it is; in Devanagari they are its vowels, and
+# in Cyrillic they make another letter.
+_MARKED = regex.compile(r"([\p{Latin}\p{Greek}\p{Hebrew}\p{Arabic}])\p{Mn}+")
+# Letters that Unicode does not take apart, but people type without their stroke.
+_STROKES = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+    | {"ё": "е", "ـ": ""}
 )
 
 
@@ -20,9 +25,21 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFC", _REMOVED.sub("", _LINE_ENDS.sub("\n", text)))
 
 
-def fold(word: str) -> str:
-    """Return the form under which case, accents and compatibility variants are equal."""
-    lowered = unicodedata.normalize("NFKC", word).casefold()
-    if lowered.isascii() or _KEEPS_MARKS.search(lowered):
-        return lowered
-    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", lowered)))
+def fold(text: str) -> str:
+    """Return the form under which case, accents, digits and compatibility variants are equal."""
+    if text.isascii():
+        return text.lower()
+    apart = unicodedata.normalize("NFD", plain(text).casefold())
+    return unicodedata.normalize("NFC", _MARKED.sub(r"\1", apart)).translate(_STROKES)
+
+
+def plain(text: str) -> str:
+    """Return the text in NFKC with 0-9 as its only digits and no unseen characters."""
+    if text.isascii():
+        return text
+    return western_digits(unicodedata.normalize("NFKC", _UNSEEN.sub("", text)))
+
+
+def western_digits(text: str) -> str:
+    """Return the text with the decimal digits of every script as 0-9, each in its place."""
+    return _DIGIT.sub(lambda match: str(unicodedata.digit(match.group())), text)

@@ -2,20 +2,43 @@
 
 import regex
 
-_NUMBER = regex.compile(r"(?<![\p{L}\p{N}])\d+(?:[.,:/h]\d+)*")
-_GROUPS = regex.compile(r"^\d{1,3}(?:[.,]\d{3})+$")
+from vademecum.text.normalise import western_digits
+
+# Digits inside a code count as well, so that every spelling of the code states the same ones.
+_NUMBER = regex.compile(r"\d+(?:[.,:h]\d+|[\u00a0\u2009\u202f'’]\d{3}(?!\d))*")
+_SPACES = regex.compile(r"[\u00a0\u2009\u202f'’]")
+# 1.500, 1,500, and 1,50,000 as it is written in South Asia.
+_GROUPED = regex.compile(r"[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)|[1-9]\d?(?:,\d{2})+,\d{3}")
+_CLOCK = regex.compile(r"\d+(?:[:h]\d+)+")
 
 
 def numbers(text: str) -> set[str]:
     """Return the numbers of a text in one spelling: `1.500`, `1,500` and `1500` are equal, so
-    are `7,50` and `7.5`, and `22h30` and `22:30`."""
-    return {_canonical(match.group()) for match in _NUMBER.finditer(text)}
+    are `7,50` and `7.5`, and `22h30` and `22:30`. A date gives day, month and year apart."""
+    return {_canonical(match.group()) for match in _NUMBER.finditer(western_digits(text))}
 
 
 def _canonical(number: str) -> str:
-    if _GROUPS.match(number):
-        return number.replace(".", "").replace(",", "")
-    plain = number.replace("h", ":").replace(",", ".")
-    if plain.count(".") == 1 and "/" not in plain and ":" not in plain:
-        return plain.rstrip("0").rstrip(".")
-    return plain
+    number = _SPACES.sub("", number)
+    if _CLOCK.fullmatch(number):
+        hours, *rest = [_whole(piece) for piece in regex.split("[:h]", number)]
+        while rest and rest[-1] == "0":
+            rest.pop()
+        return ":".join([hours, *rest])
+    if _GROUPED.fullmatch(number):
+        return regex.sub("[.,]", "", number)
+    # Of two kinds of separator the last is the decimal one.
+    decimal = max(number.rfind("."), number.rfind(","))
+    if decimal < 0:
+        return _whole(number)
+    before, after = number[:decimal], number[decimal + 1 :]
+    if {*regex.findall("[.,]", before)} - {number[decimal]}:
+        before = regex.sub("[.,]", "", before)
+    if not before.isdecimal():
+        return number.replace(",", ".")
+    fraction = after.rstrip("0")
+    return f"{_whole(before)}.{fraction}" if fraction else _whole(before)
+
+
+def _whole(digits: str) -> str:
+    return digits.lstrip("0") or "0"

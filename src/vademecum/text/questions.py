@@ -2,46 +2,103 @@
 
 import regex
 
-# Words that begin a question in English, Portuguese and Spanish; a comma or "and" before one of
-# them begins a new part. Other languages are divided at question marks only.
-_STARTS = (
-    r"what|when|where|which|who|whom|whose|why|how|is|are|was|were|can|could|may|do|does|did|will|"
-    r"would|should|must|have|has|"
-    r"o que|qual|quais|quando|onde|quem|por que|porque|como|quanto|quanta|quantos|quantas|há|"
-    r"tem|têm|existe|existem|posso|pode|podem|preciso|é|são|será|"
-    r"qué|que|cuál|cuáles|cuándo|dónde|quién|por qué|cómo|cuánto|cuánta|cuántos|cuántas|hay|"
-    r"tiene|puedo|puede|pueden|necesito|es|son"
+from vademecum.text.analyse import codes
+
+# Words that begin a question in English, Portuguese and Spanish. Other languages are divided at
+# question marks only. After a bare comma only those count that begin no relative clause.
+_CLEAR = (
+    r"what|why|how|is|are|was|were|can|could|may|do|does|did|will|would|should|must|have|has|"
+    r"o que|qual|quais|por que|porque|quant[oa]s?|h[áa]|tem|t[êe]m|existem?|posso|podem?|preciso|"
+    r"é|são|será|"
+    r"qu[ée]|cu[áa]l(?:es)?|por qué|cu[áa]nt[oa]s?|hay|tienen?|tengo|puedo|pueden?|necesito|es|son"
 )
-_PART = regex.compile(
-    rf"(?<=[?？])\s+|[,;]?\s+(?:and|e|y|&)\s+(?:also\s+|também\s+|también\s+)?(?=¿?(?:{_STARTS})\b)"
-    rf"|[;,]\s+(?=¿?(?:{_STARTS})\b)",
+_CLAUSE = (
+    r"when|where|which|who|whom|whose|quando|onde|quem|como|cu[áa]ndo|d[óo]nde|qui[ée]n|c[óo]mo"
+)
+_ASKED = r"tell me|explain|diga|me diga|explique|quero saber|dime|explica|quiero saber"
+_MANNERS = r"(?:(?:also|then|também|tambem|también|tambien)\s+)?"
+_CUT = regex.compile(
+    rf"(?<=[?؟])\s+|(?<=？)\s*"
+    rf"|[,;]?(?<!\s)\s++(?:and|e|y|&)\s++{_MANNERS}(?=¿?(?:{_CLEAR}|{_CLAUSE})\b)"
+    rf"|(?P<comma>[;,])\s+(?=¿?(?:{_CLEAR})\b)|[;,]\s+(?=¿(?:{_CLAUSE})\b)",
     regex.IGNORECASE,
 )
+_BEGINS = regex.compile(
+    rf"¿|(?:(?:at|in|on|for|to|from|a|em|de|com|para|en|con)\s+)?(?:{_CLEAR}|{_CLAUSE}|{_ASKED})\b",
+    regex.IGNORECASE,
+)
+# "When the show is cancelled, can I …": what comes before the comma is no question.
+_CONDITION = regex.compile(rf"¿?(?:{_CLAUSE})\b", regex.IGNORECASE)
+_MARKED = regex.compile(r"[?？؟]\s*$")
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
+_FEWEST_WORDS = 2
+
 _NAME_WORD = r"\p{Lu}[\p{L}\p{N}'’-]"
 _NAME = regex.compile(
-    rf"(?<!^)(?<![.?!¿¡]\s)(?<![¿¡])\b{_NAME_WORD}+"
-    rf"(?:\s+(?:d[aeo]s?\s+|de\s+l[ao]s?\s+)?{_NAME_WORD}*)*"
+    rf"\b{_NAME_WORD}+(?:\s+(?:d[aeo]s?\s+|de\s+l[ao]s?\s+|del\s+)?{_NAME_WORD}*)*"
 )
-_FEWEST_WORDS = 2
+_BEGINS_SENTENCE = frozenset(".!?？¿¡")
+_OPENING_WORD = regex.compile(
+    rf"(?:{_CLEAR}|{_CLAUSE}|if|the|a|an|in|on|at|for|and|i|my|se|si|o|a|os|as|um|uma|no|na|nos|nas|"
+    r"em|e|meu|minha|el|la|los|las|un|una|en|y|mi)\b\s*",
+    regex.IGNORECASE,
+)
 
 
 def parts(question: str) -> list[str]:
-    """Return the parts of a question in the order asked, each a question of its own."""
-    pieces = [piece.strip() for piece in _PART.split(question) if piece.strip(" ,;?¿？")]
-    if len(pieces) < 2 or any(len(piece.split()) < _FEWEST_WORDS for piece in pieces):
-        return [question.strip()]
-    return pieces
+    """Return the parts of a question in the order asked, each a question of its own.
+
+    What is no question by itself (a greeting, a condition, a remark) stays with its neighbour.
+    """
+    found: list[tuple[int, int]] = []
+    begin = start = 0
+    for match in [*_CUT.finditer(question), None]:
+        end = match.start() if match else len(question)
+        before_comma = bool(match and match["comma"])
+        if _asks(question[begin:end].strip(), before_comma=before_comma):
+            found.append((begin, end))
+            begin = match.end() if match else end
+        start = match.end() if match else end
+    if found and question[begin:start].strip():
+        found[-1] = (found[-1][0], start)
+    return [question[a:b].strip(" ,;\n") for a, b in found] or [question.strip()]
+
+
+def _asks(piece: str, *, before_comma: bool) -> bool:
+    if len(piece.split()) < _FEWEST_WORDS and not _UNSPACED.search(piece):
+        return False
+    if before_comma and _CONDITION.match(piece):
+        return False
+    return bool(_BEGINS.match(piece) or _MARKED.search(piece))
 
 
 def names(text: str) -> list[str]:
-    """Return the capitalised names of a text, leaving out the word that begins it."""
-    return list(dict.fromkeys(match.group() for match in _NAME.finditer(text)))
+    """Return the capitalised names of a text: no codes, and no single word that begins a sentence,
+    since there every word has a capital."""
+    found: list[str] = []
+    for match in _NAME.finditer(text):
+        name = match.group()
+        before = text[: match.start()].rstrip()
+        if not before or before[-1] in _BEGINS_SENTENCE:
+            name = _OPENING_WORD.sub("", name, count=1) if _OPENING_WORD.match(name) else name
+            if name == match.group() and " " not in name:
+                continue
+        if len(name) > 1 and not codes(name):
+            found.append(name)
+    return list(dict.fromkeys(found))
 
 
 def search_text(part: str, question: str) -> str:
-    """Return the part with those names of the whole question that it lacks.
+    """Return the part with the names of the whole question that it lacks.
 
-    "… at Arena Paulista, and is there access to sector C?" asks about Arena Paulista twice.
+    "… at Arena Paulista, and is there access to sector C?" asks about Arena Paulista twice. Names
+    that stand behind the part are taken only where it has none of its own.
     """
-    missing = [name for name in names(question) if name not in part]
+    until = question.find(part)
+    own = names(part)
+    missing = [
+        name
+        for name in names(question)
+        if name not in part and (not own or question.find(name) < until)
+    ]
     return " ".join([part, *missing])

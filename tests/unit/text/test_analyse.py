@@ -1,0 +1,109 @@
+"""Does a word or a code give the same terms in every spelling?"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vademecum.text.analyse import codes, query_terms, stem, term_id, terms, words
+
+SPELLINGS = [
+    "KH-402", "kh402", "KH402", "KH 402", "kh-402", "Kh-402", "KH\u2011402", "KH\u2010402",
+    "KH\u2013402", "KH\u2212402", "ＫＨ－４０２", "ｋｈ４０２", "KH_402", "KH.402", "KH/402",
+    "KH\u00a0402", "KH\u00ad402", "KH-४०२", "(KH-402)", "KH-402.",
+]  # fmt: skip
+
+
+def test_words_keep_combining_marks_and_fold_accents() -> None:
+    assert words("नेपाली किताबें") == ["नेपाली", "किताबें"]
+    assert words("São Paulo") == words("sao PAULO") == ["sao", "paulo"]
+    assert words("क्\u200dष") == words("क्ष")
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_re_16_every_spelling_is_one_code(spelling: str) -> None:
+    assert codes(spelling) == ["kh402"]
+    assert terms(f"error {spelling}", "en") == ["error", "kh", "402", "kh402#"]
+
+
+def test_re_16_other_queries_find_the_code_and_not_its_neighbour() -> None:
+    document = set(terms("Error KH-402 means that the session is over.", "en"))
+    assert "kh402#" in terms("kh 402", "en")
+    assert document.issuperset(terms("kh 402", "en"))
+    assert document.issuperset(terms("402", "en"))
+    assert codes("KH-403") == ["kh403"]
+    assert "kh402#" not in terms("KH-403", "en")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["em 2024", "de 50", "o 15", "às 22", "at 10", "At 10", "EM 2024", "R$ 50", "EUR 50", "rs 500",
+     "gate 4", "VAT 10%", "max 50", "402", "v2.1.3", "कोड-402"],
+)  # fmt: skip
+def test_a_word_before_a_number_is_no_code(text: str) -> None:
+    assert codes(text) == []
+    assert not any(term.endswith("#") for term in terms(text, "pt"))
+
+
+def test_codes_stand_between_unspaced_scripts() -> None:
+    assert codes("エラーKH-402です") == ["kh402"]
+    assert {"kh402#", "です"} <= set(terms("エラーKH-402です", "ja"))
+
+
+def test_re_17_unspaced_scripts_give_pairs() -> None:
+    assert words("国際標準化") == ["国際", "際標", "標準", "準化"]
+    assert set(words("国際標準化")) <= set(words("国際標準化に関する動向"))
+    assert words("中") == ["中"]
+    assert words("カード") == ["カー", "ード"]
+    assert words("ผู้ใช้") == ["ผู้ใ", "ใช้"]
+    assert words("A中文B") == ["a", "中文", "b"]
+
+
+@pytest.mark.parametrize(
+    ("language", "group"),
+    [
+        ("pt", ["informação", "informações", "INFORMACAO", "informacoes"]),
+        ("pt", ["acessível", "acessíveis", "acessivel"]),
+        ("pt", ["deficiência", "deficiencia", "DEFICIÊNCIAS"]),
+        ("pt", ["São", "sao", "SÃO"]),
+        ("es", ["devolución", "devolucion"]),
+        ("es", ["boletería", "boleterias", "boleterías"]),
+        ("en", ["refund", "refunds", "Refunded"]),
+    ],
+)
+def test_re_20_one_stem_with_and_without_accents(language: str, group: list[str]) -> None:
+    assert len({stem(word, language) for word in group}) == 1
+
+
+def test_other_words_have_other_stems() -> None:
+    assert len({stem(word, "pt") for word in ("informação", "formação", "reforma")}) == 3
+
+
+def test_an_unknown_language_keeps_the_folded_word() -> None:
+    assert stem("São", "xx") == stem("São", "") == "sao"
+
+
+def test_query_terms_hold_one_set_of_alternatives_a_word() -> None:
+    asked = query_terms("Refunds refunds KH-402", frozenset({"en", "pt"}))
+    assert asked == [
+        frozenset({"refund", "refunds"}),
+        frozenset({"kh"}),
+        frozenset({"402"}),
+        frozenset({"kh402#"}),
+    ]
+    assert query_terms("São", frozenset()) == [frozenset({"sao"})]
+    assert query_terms("  ", frozenset({"en"})) == []
+
+
+@pytest.mark.parametrize("text", ["don't", "C++", "AND", "wallet OR", '"', "foo:bar", "*", ""])
+def test_re_15_nothing_is_query_language(text: str) -> None:
+    assert all(word.isalnum() for word in words(text))
+
+
+def test_term_ids_stay_in_the_space() -> None:
+    assert term_id("refund", 1_000_000_000) == term_id("refund", 1_000_000_000)
+    assert {term_id(str(i), 3) for i in range(50)} == {1, 2}
+
+
+@given(st.text(alphabet="abcdeKHãé-402 国際में.", max_size=40))
+def test_each_language_gives_as_many_terms(text: str) -> None:
+    assert len(terms(text, "pt")) == len(terms(text, "en")) == len(terms(text, ""))
