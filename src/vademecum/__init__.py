@@ -4,6 +4,7 @@ Names are loaded on first use, so that a child process which parses one document
 for the database driver and the settings.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'vademecum' has no attribute {name!r}")
-    from importlib import import_module
-
     return getattr(import_module(_HOME[name]), name)
 
 

@@ -82,7 +82,9 @@ class AnswerSettings(_Section):
 
 class LogSettings(_Section):
     level: str = Field(
-        "warning", pattern="(?i)^(debug|info|warning|error|critical)$", description="least level"
+        default="warning",
+        pattern="(?i)^(debug|info|warning|error|critical)$",
+        description="least level",
     )
 
 
@@ -131,11 +133,10 @@ def load(
         ("flag", {key: value for key, value in flags.items() if value is not None}),
     ):
         for key, value in found.items():
-            name = origin
-            if origin == "environment":
-                name, value = value
+            # A value of the environment comes with the name of its variable.
+            name, plain = value if origin == "environment" else (origin, value)
             _check_known(key, name)
-            values[key] = value
+            values[key] = plain
             origins[key] = name
     try:
         settings = Settings.model_validate(_nested(values))
@@ -217,17 +218,19 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[str, st
             continue
         if not value:
             continue
-        if plain != name:
-            try:
-                value = Path(value).read_text(encoding="utf-8").strip()
-            except OSError as error:
-                raise InvalidSetting(
-                    f"the file named by {name} cannot be read", hint="check the path"
-                ) from error
         if not plain.startswith(_PREFIX) and key in found:
             continue  # our own name wins over the usual one
-        found[key] = (name, value)
+        found[key] = (name, value if plain == name else _secret(name, value))
     return found
+
+
+def _secret(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidSetting(
+            f"the file named by {name} cannot be read", hint="check the path"
+        ) from error
 
 
 def _check_known(key: str, origin: str) -> None:

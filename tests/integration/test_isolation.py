@@ -32,10 +32,10 @@ async def test_a_fresh_database_is_sound(pool: Pool) -> None:
             "everything reads as its owner",
         ),
         (
-            "DROP POLICY visible ON vademecum.access_set;"
-            "CREATE POLICY visible ON vademecum.access_set USING (true);"
-            "SET row_security = off;"
-            "INSERT INTO vademecum.access_set (tenant, labels, labels_key) VALUES ('a', '{}', 'k')",
+            """DROP POLICY visible ON vademecum.access_set;
+            CREATE POLICY visible ON vademecum.access_set USING (true);
+            INSERT INTO vademecum.access_set (tenant, labels, labels_key)
+            VALUES ('a', '{}', 'k')""",
             "access_set shows rows",
         ),
     ],

@@ -173,7 +173,7 @@ def test_short_texts_have_the_tokens_of_the_large_tokenizer(files: ModelFiles) -
 
     short, large = fresh(), fresh()
     large.count("the large one is loaded by a long text " * 100)
-    draw = random.Random(5)  # noqa: S311
+    draw = random.Random(5)
     letters = "ab éß<s>/☃🧿 \u0301\ufdfa\u200d\x00\ud800\u2581\u3000\n" + "नेपाली売票Ωж"
     texts = [
         *TEXTS,

@@ -83,9 +83,8 @@ def search(
 def _show_passage(passage: Passage, *, explain: bool) -> None:
     source, chunk = passage.source, passage.source.chunk
     page = page_text(chunk.page_start, chunk.page_end)
-    out.print(
-        f"[bold]{passage.rank}[/]  [cyan]{escape(source.title)}[/]{page}  [dim]{escape(source.uri)}[/]"
-    )
+    place = f"[cyan]{escape(source.title)}[/]{page}  [dim]{escape(source.uri)}[/]"
+    out.print(f"[bold]{passage.rank}[/]  {place}")
     text = " ".join(chunk.text.split())
     out.print(f"   {escape(text[:300])}{'…' if len(text) > 300 else ''}")
     if explain:

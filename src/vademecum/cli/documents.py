@@ -194,7 +194,6 @@ def delete(name: Name, principal: As = None, labels: Labels = None) -> None:
         print_json(asdict(receipt) | {"complete": receipt.complete})
         return
     for store in receipt.stores:
-        out.print(
-            f"{store.store:<22} found {store.found:>5}  deleted {store.deleted:>5}  left {store.left}"
-        )
+        counts = f"found {store.found:>5}  deleted {store.deleted:>5}  left {store.left}"
+        out.print(f"{store.store:<22} {counts}")
     out.print("[green]nothing is left[/]" if receipt.complete else "[red]something is left[/]")

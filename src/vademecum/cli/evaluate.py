@@ -1,5 +1,32 @@
 """`vade eval`: how good is it?"""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
+from vademecum.cli.lab import render
+from vademecum.cli.options import COMMON, command
+from vademecum.cli.output import out, print_json
+from vademecum.errors import InvalidSetting, SourceNotFound
+from vademecum.evaluate.lab import as_json, run_lab
+from vademecum.evaluate.lab_file import load_lab
+
 evaluate = typer.Typer(no_args_is_help=True, help="How good is it?")
+
+
+@evaluate.command("lab")
+@command
+def lab(file: Annotated[Path, typer.Argument(metavar="FILE", help="chunks and questions")]) -> None:
+    """Run a small lab of given vectors through the product's own ranking and metrics."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise SourceNotFound(f"there is no file {file}", hint="check the path") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidSetting(f"{file} cannot be read as text", hint="give a JSON file") from error
+    result = run_lab(load_lab(text))
+    if COMMON.json:
+        print_json(as_json(result))
+    else:
+        render(result, out)

@@ -109,7 +109,7 @@ def status() -> None:
 
     server, counts = with_catalogue(work)
     kind = "given" if loaded.settings.database.url else "embedded"
-    facts = {
+    facts: dict[str, Any] = {
         "home": str(loaded.home),
         "tenant": COMMON.tenant,
         "database": {"kind": kind} | asdict(server),

@@ -30,9 +30,8 @@ def explain(
         print_json(asdict(found))
         return
     record = found.record
-    out.print(
-        f"[bold]{found.kind}[/] by {escape(found.principal)} at {found.created_at:%Y-%m-%d %H:%M:%S %Z}"
-    )
+    when = f"{found.created_at:%Y-%m-%d %H:%M:%S %Z}"
+    out.print(f"[bold]{found.kind}[/] by {escape(found.principal)} at {when}")
     for search in record.get("searches", [record]):
         out.print(f"[cyan]{escape(search['query'])}[/]")
         table = Table(box=None, header_style="bold")

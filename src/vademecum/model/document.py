@@ -13,14 +13,14 @@ BlockKind = Literal["heading", "paragraph", "list", "table", "code", "quote"]
 
 
 class State(StrEnum):
-    """How far a revision has come. All but ACCEPTED are final; only READY and PARTIAL have chunks."""
+    """How far a revision has come. All but ACCEPTED are final; READY and PARTIAL have chunks."""
 
     ACCEPTED = "accepted"
     READY = "ready"
     PARTIAL = "partial"
     EMPTY = "empty"
     NO_TEXT = "no_text"
-    PASSWORD_REQUIRED = "password_required"
+    PASSWORD_REQUIRED = "password_required"  # noqa: S105  # a state, no secret
     REJECTED = "rejected"
     FAILED = "failed"
 

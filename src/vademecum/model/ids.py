@@ -1,4 +1,4 @@
-"""How are things named? Ids are UUIDs of version 7, so that they sort by the time they were made."""
+"""How are things named? Ids are UUIDs of version 7, which sort by the time they were made."""
 
 import os
 import time

@@ -284,9 +284,12 @@ def _write_settings(data: Path, logs: Path, account: Account | None) -> None:
     os.replace(name, data / "vademecum.conf")
 
 
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108  # only its size is read
+
+
 def _shared_memory_is_small() -> bool:
     try:
-        return shutil.disk_usage("/dev/shm").total < _SMALL_SHARED_MEMORY
+        return shutil.disk_usage(_SHARED_MEMORY).total < _SMALL_SHARED_MEMORY
     except OSError:
         return False
 
@@ -296,7 +299,7 @@ def _socket_folder_name(data: Path) -> Path:
     personal = name.replace("-", f"-{uid}-")
     run, session = Path("/run"), os.environ.get("XDG_RUNTIME_DIR", "")
     places = [Path(tempfile.gettempdir()) / personal]
-    places += [Path("/tmp") / personal]
+    places += [Path("/tmp") / personal]  # noqa: S108  # a folder of our own in it, checked
     if uid == 0 and os.access(run, os.W_OK):
         places.insert(0, run / name)
     elif uid != 0 and session and os.access(session, os.W_OK | os.X_OK):

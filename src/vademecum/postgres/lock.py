@@ -4,7 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from vademecum.errors import DatabaseAway
@@ -49,9 +49,10 @@ def take_lock(
 
     Raises: DatabaseAway after so many seconds.
     """
-    descriptor = open_lock(path)
-    began, told = time.monotonic(), False
-    try:
+    with ExitStack() as undo:
+        descriptor = open_lock(path)
+        undo.callback(os.close, descriptor)
+        began, told = time.monotonic(), False
         while not try_lock(descriptor, shared=shared):
             waited = time.monotonic() - began
             if waited > seconds:
@@ -63,9 +64,7 @@ def take_lock(
                 tell(f"waiting for {awaited}")
                 told = True
             time.sleep(_PAUSE)
-    except BaseException:
-        os.close(descriptor)
-        raise
+        undo.pop_all()
     return descriptor
 
 

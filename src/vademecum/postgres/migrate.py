@@ -117,7 +117,7 @@ def _prepare(connection: Connection[TupleRow]) -> None:
     row = connection.execute(
         "SELECT rolsuper, rolname FROM pg_roles WHERE rolname = current_user"
     ).fetchone()
-    superuser, login = row if row else (False, "")
+    superuser, login = row or (False, "")
     try:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
         for role in (APP_ROLE, WORKER_ROLE, OWNER_ROLE)[: 3 if superuser else 2]:
@@ -182,7 +182,7 @@ def _apply(connection: Connection[TupleRow]) -> list[str]:
     newer = [name for name in done if name not in known and not name.startswith("0000_")]
     if newer:
         raise MigrationFailed(
-            f"the database was made by a newer release (it has {sorted(newer)[-1]})",
+            f"the database was made by a newer release (it has {max(newer)})",
             hint="use that release or a later one",
         )
     for step in steps:
@@ -197,7 +197,7 @@ def _apply(connection: Connection[TupleRow]) -> list[str]:
             continue  # the queue's own upgrades come as migrations of ours
         try:
             with connection.transaction():
-                connection.execute(cast(LiteralString, step.text))
+                connection.execute(step.text)
                 connection.execute(
                     "INSERT INTO migration (name, checksum) VALUES (%s, %s)",
                     (step.name, step.checksum),

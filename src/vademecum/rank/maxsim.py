@@ -8,8 +8,10 @@ from vademecum.model.embedding import FloatArray, TokenStates
 
 
 def centre(texts: Sequence[TokenStates]) -> FloatArray:
-    """Return the mean token state, shape (d,), of several texts together."""
-    return np.concatenate([text.states for text in texts]).mean(axis=0)
+    """Return the mean token state, shape (d,), of several texts together; zeros if they have none."""
+    states = np.concatenate([text.states for text in texts])
+    total: FloatArray = states.sum(axis=0) / max(1, len(states))
+    return total
 
 
 def normalised(states: FloatArray, mean: FloatArray) -> FloatArray:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]
+import onnxruntime
 from numpy.typing import NDArray
-from onnxruntime.capi import (  # type: ignore[import-untyped]
+from onnxruntime.capi import (
     onnxruntime_pybind11_state as failures,
 )
 

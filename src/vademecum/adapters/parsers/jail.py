@@ -5,9 +5,9 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
-import vademecum
 from vademecum.adapters.parsers.child import CPU_SECONDS
 from vademecum.errors import (
     DocumentUnreadable,
@@ -20,7 +20,7 @@ from vademecum.model.document import Block, ParsedDocument
 WALL_SECONDS = 2 * CPU_SECONDS
 # Raise it with every change by which a reader may give another text.
 READERS_VERSION = "1"
-_SOURCE_FOLDER = str(os.path.dirname(os.path.dirname(os.path.abspath(vademecum.__file__))))
+_SOURCE_FOLDER = str(Path(__file__).resolve().parents[3])
 _START = (
     f"import sys; sys.path.insert(0, {_SOURCE_FOLDER!r}); "
     "from vademecum.adapters.parsers.child import main; main()"

@@ -192,7 +192,7 @@ def _pieces(lines: list[Line], body: float) -> Iterator[_Piece]:
 
 def _continues(held: list[Line], line: Line, body: float) -> bool:
     last = held[-1]
-    if abs(last.size - line.size) > 0.5 or last.bold != line.bold and _is_heading(held, body):
+    if abs(last.size - line.size) > 0.5 or (last.bold != line.bold and _is_heading(held, body)):
         return False
     if _BULLET.match(line.text):
         return False
