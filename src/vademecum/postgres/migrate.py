@@ -4,7 +4,6 @@ import hashlib
 import importlib.metadata
 from dataclasses import dataclass
 from importlib import resources
-from typing import LiteralString, cast
 
 import psycopg
 from procrastinate import App

@@ -8,7 +8,7 @@ from vademecum.model.embedding import FloatArray, TokenStates
 
 
 def centre(texts: Sequence[TokenStates]) -> FloatArray:
-    """Return the mean token state, shape (d,), of several texts together; zeros if they have none."""
+    """Return the mean token state, shape (d,), of several texts; zeros if they have no token."""
     states = np.concatenate([text.states for text in texts])
     total: FloatArray = states.sum(axis=0) / max(1, len(states))
     return total
