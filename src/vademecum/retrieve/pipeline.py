@@ -73,7 +73,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     return Retrieval(
         query=query.text,
         passages=passages,
-        abstention=judge(passages),
+        abstention=judge(passages, dense_hits),
         degraded=tuple(degraded),
         timings_ms=timings,
     )
