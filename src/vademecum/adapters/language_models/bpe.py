@@ -1,5 +1,6 @@
 """How many tokens will a prompt have?"""
 
+import warnings
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,13 @@ _MOST_LETTERS = 100_000
 
 @cache
 def _encoding() -> "Encoding":
-    # The tables take over a second to load, which only generated answers need.
-    from bpe_openai import get_encoding
+    # The tables take over a second and 100 MB to load, which only generated answers need.
+    with warnings.catch_warnings():
+        # The library reads its tables through a function that Python 3.11 and 3.12 frown upon.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from bpe_openai import get_encoding
 
-    return get_encoding("o200k_base")
+        return get_encoding("o200k_base")
 
 
 class BpeCounter:
