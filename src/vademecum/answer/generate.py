@@ -1,23 +1,36 @@
-"""How is a language model's answer shown only after it was checked?"""
+"""How does a model's stream of pieces become whole sentences?"""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import regex
 
-from vademecum.answer.cite import Claim, read_markers
+from vademecum.answer.markers import MARKER, MARKER_BEGUN
+from vademecum.errors import ServiceAway
 from vademecum.model.answer import Usage
-from vademecum.ports.language_model import LanguageModel, Prompt
+from vademecum.ports.language_model import LanguageModel, Prompt, TokenCounter
+from vademecum.text.sentences import is_short_form
 
-# A sentence is whole when its mark, any citation markers and a blank have come.
-_WHOLE = regex.compile(r"[.!?…。！？।]+[\"'”’»)]*(?:\s*\[[\d\s,，;–\[\]-]+\])*(?=\s|$)|\n+")
-_ONLY_MARKERS = regex.compile(r"^\s*(?:\[[\d\s,，;–\[\]-]+\]\s*)+")
+_MARK = regex.compile(
+    r"(?P<latin>[.!?…]+)[\"'”’»)*_`]*"  # a blank or a marker must follow
+    r"|[。！？｡।॥۔؟]+[\"'”’」』）)*_`]*"
+    r"|[^\S\n]*\n\s*"
+)
+_DOTS = regex.compile(r"[.…]+")
+_LIST_NUMBER = regex.compile(r"(?:^|\n)\s*(?:[-*•]\s+)?[*_]*\d{1,3}\.$")
+# Markers belong to the sentence before them on their line, or alone on the line below it.
+_MARKERS = regex.compile(
+    rf"(?:[^\S\n]*{MARKER})*(?:\s*\n\s*{MARKER}(?:[^\S\n]*{MARKER})*(?=[^\S\n]*(?:\n|$)))*"
+)
+_UNDECIDED = regex.compile(rf"\s*(?:{MARKER}\s*)*(?:{MARKER_BEGUN})?")
+_WHOLE = regex.compile(rf"(?:[.!?…。！？｡।॥۔؟][\"'”’»)」』）*_`]*|{MARKER})\s*$")
 _UNKNOWN = regex.compile(
-    r"^\W*(?:i (?:don['’]t|do not) know|não sei|no (?:lo )?sé|sorry, i (?:don['’]t|do not) know)\W*$",
+    r"^\W*(?:(?:sorry\W+)?i (?:don['’]t|do not) know|(?:eu )?não sei|(?:yo )?no (?:lo )?sé)\W*$",
     regex.IGNORECASE,
 )
-# How long the text after a sentence's mark may still turn out to be its citation markers.
-_LOOK_AHEAD = 24
+# Not even text without a sentence's end may grow past this many letters a token allowed.
+_LETTERS_PER_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,38 +41,90 @@ class Written:
     cut: bool
 
 
-async def sentences(model: LanguageModel, prompt: Prompt) -> AsyncIterator[Claim | Written]:
-    """Yield each sentence as soon as it is whole, then one Written."""
+async def sentences(
+    model: LanguageModel, prompt: Prompt, counter: TokenCounter
+) -> AsyncGenerator[str | Written, None]:
+    """Yield each sentence as soon as it is whole, markers included, then one Written.
+
+    How the stream is divided into pieces changes nothing. A model that ignores the prompt's
+    `max_tokens` is stopped there. Where the provider fails, the whole sentences that came are
+    yielded before its error is raised: ServiceAway.
+    """
     held = ""
+    left = prompt.max_tokens
     usage = Usage(prompt_tokens=0, completion_tokens=0)
-    async for piece in model.stream(prompt):
-        if isinstance(piece, Usage):
-            usage = piece
+    away: ServiceAway | None = None
+    try:
+        async with aclosing(model.stream(prompt)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Usage):
+                    usage = piece
+                    continue
+                held += piece
+                while (end := first_end(held)) is not None:
+                    sentence, held = held[:end], held[end:]
+                    left -= counter.count(sentence)
+                    if left < 0:
+                        break
+                    if sentence.strip():
+                        yield sentence
+                if left < 0 or len(held) > _LETTERS_PER_TOKEN * left:
+                    yield Written(usage=usage, cut=True)
+                    return
+    except ServiceAway as error:
+        away = error
+        # The last word, and whatever number it ends in, may be half of one.
+        held = held[: max(held.rfind(mark) for mark in " \n]") + 1]
+    last = ""
+    while (end := first_end(held, ended=True)) is not None or (held.strip() and away is None):
+        last, held = held[:end], held[len(held) if end is None else end :]
+        left -= counter.count(last)
+        if left < 0:
+            break
+        if last.strip():
+            yield last
+    if away is not None:
+        raise away
+    used_up = not usage.completion_tokens or usage.completion_tokens >= prompt.max_tokens
+    unfinished = bool(last.strip()) and not _WHOLE.search(last)
+    yield Written(usage=usage, cut=left < 0 or (unfinished and used_up))
+
+
+def first_end(held: str, *, ended: bool = False) -> int | None:
+    """Return where the first sentence of a text ends, its markers included.
+
+    None = it has no end, or, unless the text has `ended`, what comes next may still change it.
+    """
+    for mark in _MARK.finditer(held):
+        end = mark.end()
+        if end == len(held):
+            return end if ended else None
+        if not _ends(held, mark):
             continue
-        held += piece
-        while (cut := _cut_at(held, ended=False)) is not None:
-            sentence, held = held[:cut], held[cut:]
-            if sentence.strip():
-                yield read_markers(sentence)
-    while (cut := _cut_at(held, ended=True)) is not None:
-        sentence, held = held[:cut], held[cut:]
-        if sentence.strip():
-            yield read_markers(sentence)
-    if held.strip():
-        yield read_markers(held)
-    yield Written(usage=usage, cut=bool(held.strip()))
-
-
-def _cut_at(held: str, *, ended: bool) -> int | None:
-    match = _WHOLE.search(held)
-    while match is not None:
-        end = match.end()
-        if markers := _ONLY_MARKERS.match(held, end):
-            end = markers.end()
-        if ended or len(held) - end >= _LOOK_AHEAD or (held[end:].strip() and "[" not in held[end:]):
-            return end
-        match = None
+        behind = mark.start() if mark.group().isspace() else end
+        markers = _MARKERS.match(held, behind)
+        end = max(end, markers.end()) if markers else end
+        if not ended and _UNDECIDED.fullmatch(held, max(behind, markers.end() if markers else 0)):
+            return None
+        if held[mark.end()] == "[" and end == mark.end() and mark.group("latin"):
+            continue
+        if _DOTS.match(mark.group()) and held[end:].lstrip(" \t")[:1].islower():
+            continue
+        return end
     return None
+
+
+def _ends(held: str, mark: "regex.Match[str]") -> bool:
+    """Return whether a mark that is not the last thing in a text can end a sentence."""
+    latin = mark.group("latin")
+    if latin is None:
+        return True
+    following = held[mark.end()]
+    if not following.isspace() and following != "[":
+        return False
+    if latin != ".":
+        return True
+    return not (is_short_form(held, mark.start()) or _LIST_NUMBER.search(held[: mark.start() + 1]))
 
 
 def says_unknown(text: str) -> bool:

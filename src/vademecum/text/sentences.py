@@ -14,7 +14,7 @@ _END = regex.compile(
 )
 _ABBREVIATION = regex.compile(
     r"(?:^|[\s(])(?:art|arts|av|cap|cf|dr|dra|ed|eg|etc|ex|fig|ie|inc|jr|mr|mrs|ms|"
-    r"nr|núm|num|obs|pág|pag|par|pp|prof|profa|sec|sr|sra|srta|st|tel|ud|uds|vol|vs)\.$",
+    r"n|nr|núm|num|obs|p|pág|pag|par|pp|prof|profa|sec|sr|sra|srta|st|tel|ud|uds|v|vol|vs)\.$",
     regex.IGNORECASE,
 )
 _SMALL_NEXT = regex.compile(r"\.\s+\p{Ll}")
@@ -35,8 +35,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 def _goes_on(text: str, dot: int) -> bool:
     """Return whether the full stop at `dot` ends a short form and not the sentence."""
-    if _SMALL_NEXT.match(text, dot):
-        return True
+    return _SMALL_NEXT.match(text, dot) is not None or is_short_form(text, dot)
+
+
+def is_short_form(text: str, dot: int) -> bool:
+    """Return whether the word before the full stop at `dot` is a usual short form, as in `p. 3`."""
     return _ABBREVIATION.search(text, max(0, dot - 12), dot + 1) is not None
 
 
