@@ -81,7 +81,7 @@ def _spoiled(rows: Rows, **changes: object) -> Rows:
         lambda rows: _spoiled(rows, embedding=[float("nan")] * 64),
         lambda rows: _spoiled(rows, embedding=[1.0] * 63),
         lambda rows: [{**row, "embedding": [1.0] * 32} for row in rows],
-        lambda rows: [],
+        lambda _: [],
     ],
 )
 async def test_vectors_that_are_not_whole_are_refused(change: object) -> None:
@@ -110,7 +110,7 @@ async def test_a_failure_is_one_line_without_secrets(reply: Reply, said: str) ->
 
 
 async def test_rows_that_are_none_are_not_readable() -> None:
-    with OpenAIServer(change_rows=lambda rows: [{"embedding": "x"}]) as server:
+    with OpenAIServer(change_rows=lambda _: [{"embedding": "x"}]) as server:
         async with embedder_at(server, dimension=64) as embedder:
             with pytest.raises(ProviderAway, match="cannot be read"):
                 await embedder.embed(["one"], "passage")

@@ -1,9 +1,12 @@
 """Is a stream cut into the same sentences however it is divided, and at the right places?"""
 
+import asyncio
 import random
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from vademecum.answer.generate import Written, first_end, says_unknown, sentences
 from vademecum.errors import ProviderAway
@@ -73,6 +76,17 @@ async def test_sentences_and_every_division_of_them(text: str, expected: list[st
         assert (await cut(pieces))[0] == expected
 
 
+@settings(max_examples=400, deadline=None)
+@given(text=st.text(alphabet='aB1 .[],-\n。।"`!…*2', max_size=40), data=st.data())
+def test_no_division_of_any_text_changes_its_sentences(text: str, data: st.DataObject) -> None:
+    places = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))
+    pieces = [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
+    whole = asyncio.run(cut([text]))[0]
+    assert asyncio.run(cut(pieces))[0] == whole
+    assert asyncio.run(cut(list(text)))[0] == whole
+    assert "".join("".join(whole).split()) == "".join(text.split())
+
+
 def test_a_sentence_is_out_as_soon_as_what_follows_is_no_marker() -> None:
     assert first_end("One. ") is None
     assert first_end("One. [") is None
@@ -116,10 +130,14 @@ async def test_whole_sentences_come_out_before_the_provider_error(
 ) -> None:
     found: list[str] = []
     model = ScriptedModel([pieces], faults={1: provider_away(len(pieces))})
-    with pytest.raises(ProviderAway):
+
+    async def take() -> None:
         async for item in sentences(model, PROMPT, Words()):
             assert isinstance(item, str)
             found.append(item.strip())
+
+    with pytest.raises(ProviderAway):
+        await take()
     assert found == kept
 
 

@@ -32,7 +32,27 @@ _NO_KEY = "no-key"
 # DEBUG: neither belongs into a log.
 _TALKATIVE = ("openai", "anthropic", "httpx", "httpx2", "httpcore", "httpcore2")
 
-Kind = Literal["away", "timeout", "status", "cut", "unreadable", "empty"]
+Kind = Literal[
+    "away", "timeout", "cut", "unreadable", "empty",
+    "key", "credit", "model", "busy", "failing", "long", "refused",
+]  # fmt: skip
+_BY_STATUS: dict[int, Kind] = {401: "key", 403: "key", 402: "credit", 404: "model", 429: "busy"}
+_PASSING: frozenset[Kind] = frozenset({"away", "busy", "failing"})
+# What is said, and what to do about it.
+_WORDS: dict[Kind, tuple[str, str]] = {
+    "away": ("cannot be reached", "Check its address and that the server runs"),
+    "timeout": ("was silent for {idle:g} s", "Try again, or choose a faster model"),
+    "cut": ("broke off its reply", "Try again"),
+    "unreadable": ("sent a reply that cannot be read", "Check that the address is right"),
+    "empty": ("sent an empty reply", "Try again, or choose another model"),
+    "key": ("refused the key (status {status})", "Check {key}"),
+    "credit": ("says that the account has no credit left", "Check the account"),
+    "model": ("does not know the model {model}", "Check its name and the address"),
+    "busy": ("has too many requests (status {status})", "Wait {wait} and try again"),
+    "failing": ("is failing (status {status})", "Wait a while and try again"),
+    "long": ("finds the text too long", "Choose a model with a larger window"),
+    "refused": ("refused the request (status {status})", "Check the model's name"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,51 +86,37 @@ class Trouble:
     kind: Kind
     status: int | None = None
     wait: float | None = None
-    out_of_credit: bool = False
-    too_long: bool = False
+
+    @classmethod
+    def of_status(
+        cls, status: int, *, wait: float | None, out_of_credit: bool, too_long: bool
+    ) -> "Trouble":
+        """Return the trouble that an HTTP status stands for."""
+        kind: Kind = _BY_STATUS.get(status, "failing" if status >= 500 else "refused")
+        if out_of_credit or too_long:
+            kind = "credit" if out_of_credit else "long"
+        return cls(kind=kind, status=status, wait=wait)
 
     @property
     def retry_after(self) -> float | None:
         """Return how many seconds to wait before a second try, None where there is none."""
-        passing = self.status is not None and (self.status == 429 or self.status >= 500)
-        if self.kind != "away" and not (self.kind == "status" and passing):
-            return None
-        if self.out_of_credit or (self.wait or 0.0) > LONGEST_WAIT_SECONDS:
+        if self.kind not in _PASSING or (self.wait or 0.0) > LONGEST_WAIT_SECONDS:
             return None
         return _FIRST_WAIT_SECONDS if self.wait is None else self.wait
 
     def error(self, provider: Provider, idle_seconds: float) -> ProviderAway:
         """Return the one line that a person reads."""
-        message, hint = self._words(provider, idle_seconds)
-        return ProviderAway(f"{provider.place} {message}", hint=hint)
-
-    def _words(self, provider: Provider, idle_seconds: float) -> tuple[str, str]:
-        key = _KEY_SETTING[provider.kind]
-        match self.kind:
-            case "away":
-                return "cannot be reached", "Check its address and that the server runs"
-            case "timeout":
-                return f"was silent for {idle_seconds:g} s", "Try again, or choose a faster model"
-            case "cut":
-                return "broke off its reply", "Try again"
-            case "unreadable":
-                return "sent a reply that cannot be read", "Check that the address is right"
-            case "empty":
-                return "sent an empty reply", "Try again, or choose another model"
-        if self.out_of_credit or self.status == 402:
-            return "says that the account has no credit left", "Check the account"
-        if self.too_long:
-            return "finds the text too long", "Choose a model with a larger window"
-        if self.status in (401, 403):
-            return f"refused the key (status {self.status})", f"Check {key}"
-        if self.status == 404:
-            return f"does not know the model {provider.model}", "Check its name and the address"
-        if self.status == 429:
-            wait = "a while" if self.wait is None else f"{self.wait:g} s"
-            return "has too many requests (status 429)", f"Wait {wait} and try again"
-        if self.status is not None and self.status >= 500:
-            return f"is failing (status {self.status})", "Wait a while and try again"
-        return f"refused the request (status {self.status})", "Check the model's name"
+        facts = {
+            "idle": idle_seconds,
+            "status": self.status,
+            "model": provider.model,
+            "key": _KEY_SETTING[provider.kind],
+            "wait": "a while" if self.wait is None else f"{self.wait:g} s",
+        }
+        said, hint = _WORDS[self.kind]
+        return ProviderAway(
+            f"{provider.place} {said.format_map(facts)}", hint=hint.format_map(facts)
+        )
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """How does a model's stream of pieces become whole sentences?"""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -60,14 +60,10 @@ async def sentences(
                 if isinstance(piece, Usage):
                     usage = piece
                     continue
-                held += piece
-                while (end := first_end(held)) is not None:
-                    sentence, held = held[:end], held[end:]
-                    left -= counter.count(sentence)
-                    if left < 0:
-                        break
-                    if sentence.strip():
-                        yield sentence
+                whole, held = _split(held + piece)
+                kept, left = _afford(whole, left, counter)
+                for sentence in kept:
+                    yield sentence
                 if left < 0 or len(held) > _LETTERS_PER_TOKEN * left:
                     yield Written(usage=usage, cut=True)
                     return
@@ -75,19 +71,36 @@ async def sentences(
         away = error
         # The last word, and whatever number it ends in, may be half of one.
         held = held[: max(held.rfind(mark) for mark in " \n]") + 1]
-    last = ""
-    while (end := first_end(held, ended=True)) is not None or (held.strip() and away is None):
-        last, held = held[:end], held[len(held) if end is None else end :]
-        left -= counter.count(last)
-        if left < 0:
-            break
-        if last.strip():
-            yield last
+    whole, held = _split(held, ended=True)
+    kept, left = _afford([*whole, held] if held.strip() and away is None else whole, left, counter)
+    for sentence in kept:
+        yield sentence
     if away is not None:
         raise away
     used_up = not usage.completion_tokens or usage.completion_tokens >= prompt.max_tokens
-    unfinished = bool(last.strip()) and not _WHOLE.search(last)
+    unfinished = bool(kept) and not _WHOLE.search(kept[-1])
     yield Written(usage=usage, cut=left < 0 or (unfinished and used_up))
+
+
+def _split(text: str, *, ended: bool = False) -> tuple[list[str], str]:
+    """Return the whole sentences of a text that are not blank, and the rest of it."""
+    whole: list[str] = []
+    while (end := first_end(text, ended=ended)) is not None:
+        sentence, text = text[:end], text[end:]
+        if sentence.strip():
+            whole.append(sentence)
+    return whole, text
+
+
+def _afford(
+    sentences: Sequence[str], left: int, counter: TokenCounter
+) -> tuple[Sequence[str], int]:
+    """Return the sentences that `left` tokens allow, and what is left: below 0 if not all fit."""
+    for number, sentence in enumerate(sentences):
+        left -= counter.count(sentence)
+        if left < 0:
+            return sentences[:number], left
+    return sentences, left
 
 
 def first_end(held: str, *, ended: bool = False) -> int | None:

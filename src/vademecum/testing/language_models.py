@@ -104,7 +104,7 @@ _ORDER = regex.compile(
     regex.IGNORECASE,
 )
 _REVEAL = regex.compile(
-    r"\b(?:reveal|show|print|repeat|output)\b.*\b(?:system (?:prompt|message)|instructions|rules)\b",
+    r"\b(?:reveal|show|print|repeat|output)\b.*\b(?:system prompt|system message|rules)\b",
     regex.IGNORECASE,
 )
 _QUOTES = "\"'“”‘’«»`"

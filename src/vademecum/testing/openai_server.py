@@ -73,8 +73,7 @@ class OpenAIServer:
         self._change_rows = change_rows
         self._asked = 0
         self._lock = Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Listener(self)
         self._thread = Thread(target=self._server.serve_forever, args=(_STEP_SECONDS,), daemon=True)
 
     @property
@@ -126,102 +125,108 @@ class OpenAIServer:
         return self._change_rows(rows) if self._change_rows else rows
 
 
-def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
-    class Exchange(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
 
-        def do_GET(self) -> None:
-            self._note(None)
-            models = [{"id": "test-model", "object": "model", "created": 0, "owned_by": "test"}]
-            self._json(200, {"object": "list", "data": models})
+    def __init__(self, owner: OpenAIServer) -> None:
+        self.owner = owner
+        super().__init__(("127.0.0.1", 0), _Exchange)
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self._note(body)
-            reply = server.next_reply()
-            try:
-                if reply.status != 200:
-                    error = {"message": reply.message, "type": "test", "code": None}
-                    self._json(reply.status, {"error": error}, reply.retry_after)
-                elif self.path.endswith("/embeddings"):
-                    self._embeddings(body)
-                elif body.get("stream"):
-                    self._stream(reply)
-                else:
-                    self._whole(reply)
-            except (BrokenPipeError, ConnectionResetError):
-                server.note_hang_up()
-                self.close_connection = True
 
-        def _note(self, body: Any) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            server.note(Received(method=self.command, path=self.path, headers=headers, body=body))
+class _Exchange(BaseHTTPRequestHandler):
+    server: _Listener
+    protocol_version = "HTTP/1.1"
 
-        def _embeddings(self, body: dict[str, Any]) -> None:
-            texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-            usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
-            rows = server.rows(texts)
-            self._json(
-                200, {"object": "list", "data": rows, "model": body["model"], "usage": usage}
-            )
+    def do_GET(self) -> None:
+        self._note(None)
+        models = [{"id": "test-model", "object": "model", "created": 0, "owned_by": "test"}]
+        self._json(200, {"object": "list", "data": models})
 
-        def _whole(self, reply: Reply) -> None:
-            message = {"role": "assistant", "content": "".join(reply.pieces)}
-            choice = {"index": 0, "message": message, "finish_reason": reply.finish}
-            self._json(200, {**_HEAD, "object": "chat.completion", **_usage(reply),
-                             "choices": [choice]})  # fmt: skip
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self._note(body)
+        reply = self.server.owner.next_reply()
+        try:
+            if reply.status != 200:
+                error = {"message": reply.message, "type": "test", "code": None}
+                self._json(reply.status, {"error": error}, reply.retry_after)
+            elif self.path.endswith("/embeddings"):
+                self._embeddings(body)
+            elif body.get("stream"):
+                self._stream(reply)
+            else:
+                self._whole(reply)
+        except (BrokenPipeError, ConnectionResetError):
+            self.server.owner.note_hang_up()
+            self.close_connection = True
 
-        def _stream(self, reply: Reply) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream")
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            for piece in reply.pieces:
-                self._pause(reply.stall)
-                self._event({"role": "assistant", "content": piece}, None)
-            if reply.raw:
-                self._chunk(reply.raw)
-            if reply.cut:
-                self.close_connection = True
-                return
-            if not reply.pieces:
-                self._pause(reply.stall)
-            if reply.finish is not None:
-                self._event({}, reply.finish)
-            self._chunk(_data({**_HEAD, "choices": [], **_usage(reply)}))
-            self._chunk(b"data: [DONE]\n\n")
-            self._chunk(b"")
+    def _note(self, body: Any) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.owner.note(
+            Received(method=self.command, path=self.path, headers=headers, body=body)
+        )
 
-        def _event(self, delta: dict[str, str], finish: str | None) -> None:
-            choice = {"index": 0, "delta": delta, "finish_reason": finish}
-            self._chunk(_data({**_HEAD, "choices": [choice]}))
+    def _embeddings(self, body: dict[str, Any]) -> None:
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+        rows = self.server.owner.rows(texts)
+        self._json(200, {"object": "list", "data": rows, "model": body["model"], "usage": usage})
 
-        def _chunk(self, data: bytes) -> None:
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
-            self.wfile.flush()
+    def _whole(self, reply: Reply) -> None:
+        message = {"role": "assistant", "content": "".join(reply.pieces)}
+        choice = {"index": 0, "message": message, "finish_reason": reply.finish}
+        self._json(200, {**_HEAD, "object": "chat.completion", **_usage(reply),
+                         "choices": [choice]})  # fmt: skip
 
-        def _pause(self, seconds: float) -> None:
-            """Wait, and notice it at once where the client leaves meanwhile."""
-            until = time.monotonic() + seconds
-            while time.monotonic() < until:
-                readable, _, _ = select.select([self.connection], [], [], _STEP_SECONDS)
-                if readable and not self.connection.recv(1, socket.MSG_PEEK):
-                    raise BrokenPipeError
+    def _stream(self, reply: Reply) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for piece in reply.pieces:
+            self._pause(reply.stall)
+            self._event({"role": "assistant", "content": piece}, None)
+        if reply.raw:
+            self._chunk(reply.raw)
+        if reply.cut:
+            self.close_connection = True
+            return
+        if not reply.pieces:
+            self._pause(reply.stall)
+        if reply.finish is not None:
+            self._event({}, reply.finish)
+        self._chunk(_data({**_HEAD, "choices": [], **_usage(reply)}))
+        self._chunk(b"data: [DONE]\n\n")
+        self._chunk(b"")
 
-        def _json(self, status: int, value: Any, retry_after: str | None = None) -> None:
-            body = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            if retry_after is not None:
-                self.send_header("Retry-After", retry_after)
-            self.end_headers()
-            self.wfile.write(body)
+    def _event(self, delta: dict[str, str], finish: str | None) -> None:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        self._chunk(_data({**_HEAD, "choices": [choice]}))
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Write no log: what a test needs to know is recorded."""
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+        self.wfile.flush()
 
-    return Exchange
+    def _pause(self, seconds: float) -> None:
+        """Wait, and notice it at once where the client leaves meanwhile."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            readable, _, _ = select.select([self.connection], [], [], _STEP_SECONDS)
+            if readable and not self.connection.recv(1, socket.MSG_PEEK):
+                raise BrokenPipeError
+
+    def _json(self, status: int, value: Any, retry_after: str | None = None) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        if retry_after is not None:
+            self.send_header("Retry-After", retry_after)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is inherited
+        """Write no log: what a test needs to know is recorded."""
 
 
 _HEAD: dict[str, Any] = {

@@ -84,7 +84,7 @@ class RemoteEmbedder:
         self._space = EmbeddingSpace(
             provider=service.provider.kind,
             model=service.provider.model,
-            revision="",
+            revision="unknown",
             dimension=dimension,
             metric="cosine",
             query_prefix="",
@@ -189,9 +189,8 @@ class Service:
         except APIConnectionError:
             return Trouble(kind="away")
         except APIStatusError as error:
-            return Trouble(
-                kind="status",
-                status=error.status_code,
+            return Trouble.of_status(
+                error.status_code,
                 wait=_seconds(error.response.headers.get("retry-after")),
                 out_of_credit=error.code == "insufficient_quota",
                 too_long=error.code == "context_length_exceeded",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from vademecum.adapters.providers import (
     CONNECT_SECONDS,
     IDLE_SECONDS,
+    Kind,
     Provider,
     Trouble,
     find_provider,
@@ -231,7 +232,6 @@ def _failures() -> tuple[type[Exception], ...]:
 
 def _trouble(error: Exception, *, begun: bool) -> Trouble:
     from pydantic_ai.exceptions import (
-        ModelAPIError,
         ModelConnectionError,
         ModelContextWindowExceededError,
         ModelHTTPError,
@@ -240,24 +240,19 @@ def _trouble(error: Exception, *, begun: bool) -> Trouble:
         UnexpectedModelBehavior,
     )
 
-    if isinstance(error, ModelTimeoutError) and error.phase in ("connect", "pool"):
-        return Trouble(kind="away")
-    if isinstance(error, TimeoutError | ModelTimeoutError):
-        return Trouble(kind="timeout")
     if isinstance(error, ModelHTTPError):
-        return Trouble(
-            kind="status",
-            status=error.status_code,
+        return Trouble.of_status(
+            error.status_code,
             wait=error.retry_after,
             out_of_credit=isinstance(error, ModelQuotaExceededError),
             too_long=isinstance(error, ModelContextWindowExceededError),
         )
-    if isinstance(error, ValueError | AttributeError | LookupError | TypeError):
-        return Trouble(kind="unreadable")
-    if isinstance(error, UnexpectedModelBehavior) or isinstance(error.__cause__, ValueError):
-        return Trouble(kind="unreadable")
+    shapeless = ValueError | AttributeError | LookupError | TypeError | UnexpectedModelBehavior
+    kind: Kind = "cut"
     if isinstance(error, ModelConnectionError) and not begun and error.phase != "read":
-        return Trouble(kind="away")
-    if isinstance(error, ModelAPIError | OSError) or begun:
-        return Trouble(kind="cut")
-    return Trouble(kind="away")
+        kind = "away"
+    elif isinstance(error, TimeoutError | ModelTimeoutError):
+        kind = "timeout"
+    elif isinstance(error, shapeless) or isinstance(error.__cause__, ValueError):
+        kind = "unreadable"
+    return Trouble(kind=kind)
