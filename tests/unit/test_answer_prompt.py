@@ -45,6 +45,13 @@ def test_whole_passages_are_dropped_from_the_worst() -> None:
     assert 1_800 < COUNTER.count(context(prompt)) <= CONTEXT_TOKENS
 
 
+@pytest.mark.parametrize("size", [1, 5, 17, 40, 99])
+def test_many_passages_fill_the_budget_and_never_pass_it(size: int) -> None:
+    prompt, sources = built("What?", *(words(size) for _ in range(150)))
+    one = COUNTER.count(context(prompt)) / len(sources)
+    assert CONTEXT_TOKENS - 2 * one < COUNTER.count(context(prompt)) <= CONTEXT_TOKENS
+
+
 @pytest.mark.parametrize("count", [1_900, 1_950, 1_970, 1_980, 2_000, 2_100])
 def test_the_context_never_passes_its_budget(count: int) -> None:
     prompt, sources = built("What?", words(count))

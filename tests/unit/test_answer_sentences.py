@@ -45,8 +45,9 @@ async def cut(pieces: Sequence[str], prompt: Prompt = PROMPT) -> tuple[list[str]
         ("One.\n[1]\n[2]\nTwo.\n[2]", ["One.\n[1]\n[2]", "Two.\n[2]"]),
         ("One.\n[2] says two.", ["One.", "[2] says two."]),
         ("It costs R$ 12.50 today [1]. Fine.", ["It costs R$ 12.50 today [1].", "Fine."]),
-        ("See p. 3 and art. 5 of v. 2.1 [1]. Yes.", ["See p. 3 and art. 5 of v. 2.1 [1].", "Yes."]),
+        ("See p. 3 and art. 5 of 2.1 [1]. Yes.", ["See p. 3 and art. 5 of 2.1 [1].", "Yes."]),
         ("Bags, coats etc. are kept [1]. Yes.", ["Bags, coats etc. are kept [1].", "Yes."]),
+        ("Ask Dr. J. P. Silva [1]. Yes.", ["Ask Dr. J. P. Silva [1].", "Yes."]),
         ("Wait… it goes on... and ends. Next.", ["Wait… it goes on... and ends.", "Next."]),
         ("Really?! Yes! No.", ["Really?!", "Yes!", "No."]),
         ('It says "stop." [1] Then go.', ['It says "stop." [1]', "Then go."]),
@@ -91,9 +92,10 @@ def test_a_sentence_is_out_as_soon_as_what_follows_is_no_marker() -> None:
     assert first_end("One. ") is None
     assert first_end("One. [") is None
     assert first_end("One. [n") == 4
-    assert first_end("One. T") == 4
+    assert first_end("One. t") is None
+    assert first_end("One. Tw") == 4
     assert first_end("One. [1]") is None
-    assert first_end("One. [1] T") == 8
+    assert first_end("One. [1] Tw") == 8
 
 
 async def test_a_model_that_ignores_its_limit_is_stopped_there() -> None:

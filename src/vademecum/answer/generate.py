@@ -10,20 +10,19 @@ from vademecum.answer.markers import MARKER, MARKER_BEGUN
 from vademecum.errors import ServiceAway
 from vademecum.model.answer import Usage
 from vademecum.ports.language_model import LanguageModel, Prompt, TokenCounter
-from vademecum.text.sentences import is_short_form
+from vademecum.text.sentences import sentence_spans
 
 _MARK = regex.compile(
     r"(?P<latin>[.!?…]+)[\"'”’»)*_`]*"  # a blank or a marker must follow
     r"|[。！？｡।॥۔؟]+[\"'”’」』）)*_`]*"
     r"|[^\S\n]*\n\s*"
 )
-_DOTS = regex.compile(r"[.…]+")
-_LIST_NUMBER = regex.compile(r"(?:^|\n)\s*(?:[-*•]\s+)?[*_]*\d{1,3}\.$")
 # Markers belong to the sentence before them on their line, or alone on the line below it.
 _MARKERS = regex.compile(
     rf"(?:[^\S\n]*{MARKER})*(?:\s*\n\s*{MARKER}(?:[^\S\n]*{MARKER})*(?=[^\S\n]*(?:\n|$)))*"
 )
-_UNDECIDED = regex.compile(rf"\s*(?:{MARKER}\s*)*(?:{MARKER_BEGUN})?")
+# Blanks, markers, and the beginning of a marker or of initials, which tell more when they go on.
+_UNDECIDED = regex.compile(rf"\s*(?:{MARKER}\s*)*(?:{MARKER_BEGUN}|\p{{Lu}}\.?)?")
 _WHOLE = regex.compile(rf"(?:[.!?…。！？｡।॥۔؟][\"'”’»)」』）*_`]*|{MARKER})\s*$")
 _UNKNOWN = regex.compile(
     r"^\W*(?:(?:sorry\W+)?i (?:don['’]t|do not) know|(?:eu )?não sei|(?:yo )?no (?:lo )?sé)\W*$",
@@ -109,35 +108,25 @@ def first_end(held: str, *, ended: bool = False) -> int | None:
     None = it has no end, or, unless the text has `ended`, what comes next may still change it.
     """
     for mark in _MARK.finditer(held):
-        end = mark.end()
-        if end == len(held):
-            return end if ended else None
-        if not _ends(held, mark):
-            continue
-        behind = mark.start() if mark.group().isspace() else end
+        if mark.end() == len(held):
+            return len(held) if ended else None
+        behind = mark.start() if mark.group().isspace() else mark.end()
         markers = _MARKERS.match(held, behind)
-        end = max(end, markers.end()) if markers else end
-        if not ended and _UNDECIDED.fullmatch(held, max(behind, markers.end() if markers else 0)):
+        after = markers.end() if markers else behind
+        if not ended and _UNDECIDED.fullmatch(held, after):
             return None
-        if held[mark.end()] == "[" and end == mark.end() and mark.group("latin"):
-            continue
-        if _DOTS.match(mark.group()) and held[end:].lstrip(" \t")[:1].islower():
-            continue
-        return end
+        end = max(after, mark.end())
+        if mark.group("latin") is None or _ends(held, mark.end(), end):
+            return end
     return None
 
 
-def _ends(held: str, mark: "regex.Match[str]") -> bool:
-    """Return whether a mark that is not the last thing in a text can end a sentence."""
-    latin = mark.group("latin")
-    if latin is None:
-        return True
-    following = held[mark.end()]
-    if not following.isspace() and following != "[":
+def _ends(held: str, mark: int, after: int) -> bool:
+    """Return whether a sentence ends at a mark before `mark`, whose markers end at `after`."""
+    if not held[mark].isspace() and after == mark:
         return False
-    if latin != ".":
-        return True
-    return not (is_short_form(held, mark.start()) or _LIST_NUMBER.search(held[: mark.start() + 1]))
+    without_markers = f"{held[:mark]} {held[after:].lstrip(' ')}"
+    return any(end == mark for _, end in sentence_spans(without_markers))
 
 
 def says_unknown(text: str) -> bool:

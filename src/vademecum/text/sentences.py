@@ -2,22 +2,39 @@
 
 import regex
 
+# Runs are taken whole (`++`), so that a line of a million dots takes no longer than one of words.
 _END = regex.compile(
-    r"""[.!?…]+["'”’»)\]]*(?=\s|$)      # Latin, Cyrillic, Greek: a space must follow
-      | [。！？｡]["'”’」』）]*           # CJK: none does
-      | [।॥۔؟]["'”’)]*                   # danda, Arabic and Urdu marks
+    r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?:[ ]?\[\d[\d,–\- ]*\])*+(?=\s|$)  # a space must follow
+      | [。！？｡‼⁇⁈⁉]+["'”’」』）]*       # CJK: none does
+      | ．(?!\d)["'”’」』）]*
+      | [।॥۔؟]+["'”’)]*                  # danda, Arabic and Urdu marks
       | \n\s*\n                          # a blank line
       | \n(?=\s*(?:[-*•–·▪]|\d{1,2}[.)]|[a-z][)])\s)  # the next list item
       | \n(?=\s*[#|>])                   # a heading, table row or quotation
     """,
     regex.VERBOSE,
 )
-_ABBREVIATION = regex.compile(
-    r"(?:^|[\s(])(?:art|arts|av|cap|cf|dr|dra|ed|eg|etc|ex|fig|ie|inc|jr|mr|mrs|ms|"
-    r"n|nr|núm|num|obs|p|pág|pag|par|pp|prof|profa|sec|sr|sra|srta|st|tel|ud|uds|v|vol|vs)\.$",
+# Short forms after which the sentence goes on, whatever follows.
+_BEFORE_A_NAME = regex.compile(
+    r"(?:^|[\s(])(?:av|cf|dr|dra|dres|e\.g|eg|i\.e|ie|ex|mr|mrs|ms|obs|prof|profa|sr|sra|srta|st|"
+    r"sta|sto|tel|vs)\.$",
     regex.IGNORECASE,
 )
-_SMALL_NEXT = regex.compile(r"\.\s+\p{Ll}")
+# Short forms of which many are also words, such as "art" and "par": a number must follow.
+_BEFORE_A_NUMBER = regex.compile(
+    r"(?:^|[\s(])(?:art|arts|cap|ed|fig|inc|n|no|nos|nr|nrs|nro|num|núm|p|pág|págs|pag|pags|par|"
+    r"pp|sec|vol)\.$",
+    regex.IGNORECASE,
+)
+_NUMBER_NEXT = regex.compile(r"\.\s+[\d§]")
+_INITIAL = regex.compile(r"(?:^|[\s.(])\p{Lu}\.$")
+_INITIAL_BEFORE = regex.compile(
+    r"(?:\b\p{Lu}\.|\b(?:dr|dra|mr|mrs|ms|prof|profa|sr|sra|srta)\.)\s*\p{Lu}\.$", regex.IGNORECASE
+)
+_INITIAL_NEXT = regex.compile(r"\.\s+\p{Lu}\.\s")
+_SMALL_NEXT = regex.compile(r"\s+\p{Ll}")
+# A dot after this little marks a list item or heading: "1. Bring a document", "## 2. Arrival".
+_MARKER = regex.compile(r"[\s#>*\-]*(?:\d{1,2}(?:\.\d{1,2})*|\p{L})")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -25,7 +42,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _END.finditer(text):
-        if match.group() == "." and _goes_on(text, match.start()):
+        if _goes_on(text, start, match.start(), match.end()):
             continue
         _add(spans, text, start, match.end())
         start = match.end()
@@ -33,14 +50,28 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _goes_on(text: str, dot: int) -> bool:
-    """Return whether the full stop at `dot` ends a short form and not the sentence."""
-    return _SMALL_NEXT.match(text, dot) is not None or is_short_form(text, dot)
+def _goes_on(text: str, start: int, mark: int, end: int) -> bool:
+    """Return whether the mark at `mark:end` stands inside the sentence that began at `start`."""
+    shown = text[mark:end]
+    if shown == ".":
+        return _is_short_form(text, start, mark)
+    # He asked "why?" and left. Wait... what?
+    return shown[0] in ".!?…" and shown not in "!?" and bool(_SMALL_NEXT.match(text, end))
 
 
-def is_short_form(text: str, dot: int) -> bool:
-    """Return whether the word before the full stop at `dot` is a usual short form, as in `p. 3`."""
-    return _ABBREVIATION.search(text, max(0, dot - 12), dot + 1) is not None
+def _is_short_form(text: str, start: int, dot: int) -> bool:
+    if _SMALL_NEXT.match(text, dot + 1) or _MARKER.fullmatch(text, start, dot):
+        return True
+    begin, end = max(start, dot - 12), dot + 1
+    if _BEFORE_A_NAME.search(text, begin, end):
+        return True
+    if _BEFORE_A_NUMBER.search(text, begin, end) and _NUMBER_NEXT.match(text, dot):
+        return True
+    # "J. P. Silva" goes on, "sector C. There" does not: an initial needs a title or another one.
+    return bool(
+        _INITIAL.search(text, begin, end)
+        and (_INITIAL_BEFORE.search(text, begin, end) or _INITIAL_NEXT.match(text, dot))
+    )
 
 
 def _add(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
