@@ -38,6 +38,13 @@ async def test_vectors_come_in_order_with_norm_one_in_batches() -> None:
     np.testing.assert_allclose(single[0], vectors[150], atol=1e-6)
 
 
+async def test_odd_texts_have_vectors_too() -> None:
+    odd = ["\ud800 alone and \udfff", "before\x00after", "The mark <|endoftext|>", "a" * 20_000]
+    with OpenAIServer() as server:
+        async with embedder_at(server) as embedder:
+            assert (await embedder.embed(odd, "query")).shape == (4, 64)
+
+
 async def test_the_space_names_provider_model_and_learned_dimension() -> None:
     with OpenAIServer(dimension=96) as server:
         async with embedder_at(server) as embedder:

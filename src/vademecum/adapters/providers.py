@@ -166,6 +166,11 @@ def open_client(
     )
 
 
+def sendable(text: str) -> str:
+    """Return the text with `?` for each lone surrogate, which no request can carry."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def quieten() -> None:
     """Keep the client libraries from logging what they send and where."""
     for name in _TALKATIVE:

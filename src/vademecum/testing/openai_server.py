@@ -69,7 +69,9 @@ class OpenAIServer:
         self.received: list[Received] = []
         self.hung_up = 0
         self._replies = list(replies)
-        self._embedder = HashEmbedder(dimension=dimension, query_prefix="", passage_prefix="")
+        self._embedder = HashEmbedder(
+            dimension=dimension, max_tokens=10**6, query_prefix="", passage_prefix=""
+        )
         self._change_rows = change_rows
         self._asked = 0
         self._lock = Lock()

@@ -13,6 +13,7 @@ from vademecum.adapters.providers import (
     Trouble,
     find_provider,
     open_client,
+    sendable,
 )
 from vademecum.errors import EmbeddingInvalid, InvalidSetting, TextTooLong, VademecumError
 from vademecum.model.embedding import EmbeddingSpace, FloatArray, Role, unit_vectors
@@ -125,8 +126,9 @@ class RemoteEmbedder:
 
     def _fitted(self, text: str, role: Role) -> str:
         """Return the text as it is sent: a query is cut to the limit, a passage never."""
+        text = sendable(text)
         # A token stands for at least one byte, so most texts need no count.
-        if len(text.encode("utf-8", "replace")) <= self._max_tokens:
+        if len(text.encode()) <= self._max_tokens:
             return text
         tokens = self._counter.count(text)
         if tokens > self._max_tokens and role == "passage":

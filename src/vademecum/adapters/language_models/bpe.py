@@ -13,7 +13,7 @@ _MOST_LETTERS = 100_000
 
 @cache
 def _encoding() -> "Encoding":
-    # The tables take over a second and 100 MB to load, which only generated answers need.
+    # The tables take over a second and 130 MB to load, which only generated answers need.
     with warnings.catch_warnings():
         # The library reads its tables through a function that Python 3.11 and 3.12 frown upon.
         warnings.simplefilter("ignore", DeprecationWarning)

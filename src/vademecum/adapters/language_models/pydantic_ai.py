@@ -14,6 +14,7 @@ from vademecum.adapters.providers import (
     find_provider,
     open_client,
     quieten,
+    sendable,
 )
 from vademecum.errors import InvalidSetting
 from vademecum.model.answer import Usage
@@ -102,7 +103,8 @@ class PydanticAiModel:
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 
-        system, user = SystemPromptPart(content=prompt.system), UserPromptPart(content=prompt.user)
+        system = SystemPromptPart(content=sendable(prompt.system))
+        user = UserPromptPart(content=sendable(prompt.user))
         written = False
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(self._idle_seconds):
