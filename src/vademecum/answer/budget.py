@@ -1,10 +1,9 @@
 """What fits into the prompt?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vademecum.model.passage import Passage
-from vademecum.ports.language_model import TokenCounter
 from vademecum.text.sentences import sentence_spans
 
 SYSTEM_TOKENS = 200
@@ -12,6 +11,9 @@ CONTEXT_TOKENS = 2_000
 HISTORY_TOKENS = 1_000
 RESPONSE_TOKENS = 1_000
 MOST_ANSWER_TOKENS = 800
+
+# The tokens that a source takes in the prompt: its number, its passage, and the text shown of it.
+Cost = Callable[[int, Passage, str], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,40 +24,39 @@ class Fitted:
     text: str
 
 
-def fit(
-    passages: Sequence[Passage], counter: TokenCounter, budget: int = CONTEXT_TOKENS
-) -> list[Fitted]:
+def fit(passages: Sequence[Passage], cost: Cost, budget: int = CONTEXT_TOKENS) -> list[Fitted]:
     """Return the best passages that fit together, best first; whole ones, dropped from the worst.
 
     Only the very best one, where it alone is too large, is cut, at a sentence's end.
     """
     fitted: list[Fitted] = []
     left = budget
-    for passage in passages:
+    for number, passage in enumerate(passages, start=1):
         text = passage.source.chunk.text
-        cost = counter.count(_as_counted(passage, text))
-        if cost > left:
+        needed = cost(number, passage, text)
+        if needed > left:
             if not fitted:
-                fitted = [Fitted(passage=passage, text=_cut(passage, counter, budget))]
+                fitted = [Fitted(passage=passage, text=_cut(passage, cost, budget))]
             break
         fitted.append(Fitted(passage=passage, text=text))
-        left -= cost
+        left -= needed
     return fitted
 
 
-def _as_counted(passage: Passage, text: str) -> str:
-    return f"{passage.source.chunk.context}\n{text}\n"
-
-
-def _cut(passage: Passage, counter: TokenCounter, budget: int) -> str:
+def _cut(passage: Passage, cost: Cost, budget: int) -> str:
+    """Return the longest beginning that fits, to a sentence's end where there is one."""
     text = passage.source.chunk.text
-    end = 0
-    for _, sentence_end in sentence_spans(text):
-        if counter.count(_as_counted(passage, text[:sentence_end])) > budget:
-            break
-        end = sentence_end
-    if end:
-        return text[:end]
-    while counter.count(_as_counted(passage, text)) > budget:
-        text = text[: len(text) * 3 // 4]
-    return text
+    ends = [end for _, end in sentence_spans(text)]
+    fits = _most(len(ends), lambda count: cost(1, passage, text[: ends[count - 1]]) <= budget)
+    if fits:
+        return text[: ends[fits - 1]]
+    return text[: _most(len(text), lambda count: cost(1, passage, text[:count]) <= budget)]
+
+
+def _most(count: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number of 1..count that fits, 0 if none does. Fitting never comes back."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low

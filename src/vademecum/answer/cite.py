@@ -1,11 +1,11 @@
 """Does the cited passage really say what the sentence says? Nothing is shown before this."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import regex
 
+from vademecum.answer.markers import Claim, without_markers
 from vademecum.model.answer import Citation, Sentence, Support
 from vademecum.model.embedding import FloatArray
 from vademecum.model.passage import Passage
@@ -15,36 +15,17 @@ from vademecum.text.normalise import fold
 from vademecum.text.numbers import numbers
 from vademecum.text.sentences import sentence_spans
 
-_MARKER = regex.compile(r"\s*\[{1,2}(\d{1,3}(?:\s*[,，;–-]\s*\d{1,3})*)\]{1,2}")
-_RANGE = regex.compile(r"(\d+)\s*[–-]\s*(\d+)")
 _QUOTED = regex.compile(r"[\"“«„]([^\"“”«»„]{12,})[\"”»“]")
 _BLANKS = regex.compile(r"\s+")
+_LIST_ITEM = regex.compile(r"^\s*(?:[-*•]\s+)?(?:[*_]*\d{1,3}[.)]\s+)?")
 # Cosines of e5 between a claim and the sentence that states it; see MODELS on their range.
 _SUPPORTED, _PARTLY = 0.84, 0.80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A sentence of an answer as it was written: its words without markers, and its markers."""
-
-    text: str
-    markers: tuple[int, ...]
-
-
-def read_markers(sentence: str) -> Claim:
-    """Take the citation markers out of a sentence: `[1]`, `[1][2]`, `[1, 2]`, `[2-3]`, `[[4]]`."""
-    found: list[int] = []
-    for match in _MARKER.finditer(sentence):
-        inner = match.group(1)
-        for first, last in _RANGE.findall(inner):
-            found += range(int(first), min(int(last), int(first) + 20) + 1)
-        found += [int(number) for number in regex.findall(r"\d+", _RANGE.sub("", inner))]
-    return Claim(text=_MARKER.sub("", sentence).strip(), markers=tuple(dict.fromkeys(found)))
-
-
 def plain(text: str) -> str:
-    """Return the form in which a quotation is compared: folded, blanks as one space."""
-    return _BLANKS.sub(" ", fold(text)).strip()
+    """Return the form in which a quotation is compared: folded, without markers, blanks as one
+    space."""
+    return _BLANKS.sub(" ", fold(without_markers(text))).strip()
 
 
 async def verify(
@@ -58,11 +39,12 @@ async def verify(
     cited = {marker: sources[marker] for marker in claim.markers if marker in sources}
     if not cited:
         return Sentence(text=claim.text, markers=(), support="unsupported"), ()
-    if _vetoed(claim.text, cited):
+    stated = _LIST_ITEM.sub("", claim.text)
+    if _vetoed(stated, cited):
         support: Support = "unsupported"
         spans = {marker: _whole(passage) for marker, passage in cited.items()}
     else:
-        support, spans = await _nearest(claim.text, cited, embedder)
+        support, spans = await _nearest(stated, cited, embedder)
     citations = tuple(
         citation(marker, cited[marker], *spans[marker], support=support) for marker in cited
     )

@@ -1,13 +1,14 @@
 """How does a question become a checked answer? Read `answer` from top to bottom."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from vademecum.answer.budget import fit
-from vademecum.answer.cite import Claim, citation, merge, verify
+from vademecum.answer.cite import citation, merge, verify
 from vademecum.answer.extract import extract
 from vademecum.answer.generate import Written, says_unknown, sentences
+from vademecum.answer.markers import Claim, read_markers
 from vademecum.answer.prompt import build
 from vademecum.answer.record import answer_record
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
@@ -72,6 +73,7 @@ class _Draft:
     citations: list[Citation] = field(default_factory=list)
     usage: Usage = _NO_TOKENS
     degraded: list[str] = field(default_factory=list)
+    model_failed: bool = False
 
 
 async def answer(
@@ -81,7 +83,7 @@ async def answer(
     *,
     collections: frozenset[str] | None,
     conversation_id: ConversationId | None,
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """Yield what was found, each checked sentence, then the whole answer, which is recorded."""
     clock = parts.retrieve.clock
     started = clock.monotonic()
@@ -95,12 +97,17 @@ async def answer(
     draft = _Draft(degraded=list(dict.fromkeys(d for s in searches for d in s.degraded)))
     writing = clock.monotonic()
     mode: AnswerMode = "extractive"
-    steps = _extracted(parts, asked, searches, draft)
     if parts.language_model is not None and passages:
         mode = "generated"
-        steps = _generated(parts, parts.language_model, question, passages, draft)
-    async for checked in steps:
-        yield checked
+        written = _generated(parts, parts.language_model, question, passages, draft)
+        async with aclosing(written) as steps:
+            async for checked in steps:
+                yield checked
+    # Quotations also stand in for a model that failed before it said anything that holds.
+    if mode == "extractive" or (draft.model_failed and not draft.sentences):
+        mode = "extractive"
+        async for checked in _extracted(parts, asked, searches, draft):
+            yield checked
     timings["write"] = 1000 * (clock.monotonic() - writing)
     timings["total"] = 1000 * (clock.monotonic() - started)
 
@@ -154,7 +161,7 @@ def _merged(searches: Sequence[Retrieval]) -> tuple[Passage, ...]:
 
 async def _extracted(
     parts: AnswerParts, asked: Sequence[str], searches: Sequence[Retrieval], draft: _Draft
-) -> AsyncIterator[Checked]:
+) -> AsyncGenerator[Checked, None]:
     """Quote, part by part, the sentences that answer; say which part has none."""
     markers: dict[ChunkId, int] = {}
     for part, search in zip(asked, searches, strict=True):
@@ -189,25 +196,42 @@ async def _generated(
     question: str,
     passages: Sequence[Passage],
     draft: _Draft,
-) -> AsyncIterator[Checked]:
+) -> AsyncGenerator[Checked, None]:
     """Let the model write, and pass on only sentences that their sources support."""
-    sources = fit(passages, parts.counter)
-    by_number = {number: fitted.passage for number, fitted in enumerate(sources, start=1)}
-    prompt = build(question, sources, parts.temperature)
+    # Counting loads its tables once, which takes a second of processor time.
+    prompt, sources = await asyncio.to_thread(
+        build, question, passages, parts.counter, parts.temperature
+    )
     try:
-        async for claim in sentences(model, prompt):
-            if isinstance(claim, Written):
-                draft.usage = claim.usage
-                if claim.cut:
-                    draft.degraded.append("answer: cut short by the model")
-                continue
-            if says_unknown(claim.text):
-                continue
-            sentence, citations = await verify(claim, by_number, parts.retrieve.embedder)
-            if sentence.support != "unsupported" or parts.show_unsupported:
-                yield _keep(draft, sentence, citations)
+        async with aclosing(sentences(model, prompt, parts.counter)) as written:
+            async for sentence in written:
+                if isinstance(sentence, Written):
+                    draft.usage = sentence.usage
+                    if sentence.cut:
+                        draft.degraded.append("language_model: cut short")
+                    continue
+                claim = read_markers(sentence, sources)
+                if not claim.text or says_unknown(claim.text):
+                    continue
+                checked, citations = await _verified(parts, claim, sources, draft)
+                if checked.support != "unsupported" or parts.show_unsupported:
+                    yield _keep(draft, checked, citations)
     except ServiceAway as error:
+        draft.model_failed = True
         draft.degraded.append(f"language_model: {error.code}")
+
+
+async def _verified(
+    parts: AnswerParts, claim: Claim, sources: Mapping[int, Passage], draft: _Draft
+) -> tuple[Sentence, tuple[Citation, ...]]:
+    """Check a claim; without the embedder, where it fails, by its words alone."""
+    try:
+        return await verify(claim, sources, parts.retrieve.embedder)
+    except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
+        reason = f"verify: {error.code}"
+        if reason not in draft.degraded:
+            draft.degraded.append(reason)
+        return await verify(claim, sources, None)
 
 
 def _keep(draft: _Draft, sentence: Sentence, citations: tuple[Citation, ...]) -> Checked:

@@ -3,10 +3,12 @@
 import secrets
 from collections.abc import Sequence
 
-from vademecum.answer.budget import MOST_ANSWER_TOKENS, Fitted
-from vademecum.ports.language_model import Prompt
+from vademecum.answer.budget import MOST_ANSWER_TOKENS, fit
+from vademecum.model.passage import Passage
+from vademecum.ports.language_model import Prompt, TokenCounter
 
 DEFAULT_TEMPERATURE = 0.7
+_MOST_PLACE_LETTERS = 300
 
 SYSTEM = """\
 You answer questions from the numbered sources in the user's message and from nothing else.
@@ -21,26 +23,48 @@ Rules:
 """
 
 
-def build(question: str, sources: Sequence[Fitted], temperature: float | None) -> Prompt:
-    """Return the prompt for a question. The mark is new for each prompt, so that no document
-    can hold the line that closes its own section."""
+def build(
+    question: str, passages: Sequence[Passage], counter: TokenCounter, temperature: float | None
+) -> tuple[Prompt, dict[int, Passage]]:
+    """Return the prompt for a question, and its sources by their numbers: those that fit.
+
+    The mark is new for each prompt, so that no document can hold the line that closes its own
+    section.
+    """
     mark = secrets.token_hex(8)
+
+    def cost(number: int, passage: Passage, text: str) -> int:
+        return counter.count(_section(number, passage, text, mark))
+
+    fitted = fit(passages, cost)
     sections = [
-        f"<source-{mark} number={number}>\n{_place(fitted)}\n{_inert(fitted.text, mark)}\n"
-        f"</source-{mark}>"
-        for number, fitted in enumerate(sources, start=1)
+        _section(number, source.passage, source.text, mark)
+        for number, source in enumerate(fitted, start=1)
     ]
-    user = "\n".join(
-        [*sections, f"<question-{mark}>", _inert(question, mark), f"</question-{mark}>"]
+    asked = f"<question-{mark}>\n{_inert(question, mark)}\n</question-{mark}>"
+    prompt = Prompt(
+        system=SYSTEM,
+        user="".join([*sections, asked]),
+        temperature=temperature,
+        max_tokens=MOST_ANSWER_TOKENS,
     )
-    return Prompt(system=SYSTEM, user=user, temperature=temperature, max_tokens=MOST_ANSWER_TOKENS)
+    return prompt, {number: source.passage for number, source in enumerate(fitted, start=1)}
 
 
-def _place(fitted: Fitted) -> str:
-    chunk = fitted.passage.source.chunk
+def _section(number: int, passage: Passage, text: str, mark: str) -> str:
+    place, said = _inert(_place(passage), mark), _inert(text, mark)
+    return f"<source-{mark} number={number}>\n({place})\n{said}\n</source-{mark}>\n"
+
+
+def _place(passage: Passage) -> str:
+    """Return the passage's title, headings and page in one line."""
+    chunk = passage.source.chunk
     page = f", page {chunk.page_start}" if chunk.page_start else ""
-    return f"({chunk.context or fitted.passage.source.title}{page})".replace("\n", " ")
+    place = " ".join((chunk.context or passage.source.title).split())
+    return f"{place[:_MOST_PLACE_LETTERS]}{page}"
 
 
 def _inert(text: str, mark: str) -> str:
-    return text.replace(mark, "")
+    while mark in text:
+        text = text.replace(mark, "")
+    return text

@@ -1,6 +1,6 @@
 """Who writes the answer where one is generated?"""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,8 +23,11 @@ class LanguageModel(Protocol):
     @property
     def name(self) -> str: ...
 
-    def stream(self, prompt: Prompt) -> AsyncIterator[str | Usage]:
-        """Yield pieces of text, then one Usage. Raises: ProviderAway."""
+    def stream(self, prompt: Prompt) -> AsyncGenerator[str | Usage, None]:
+        """Yield pieces of text, then one Usage. Closing the generator ends the request.
+
+        Raises: ProviderAway, before the first piece or after any of them.
+        """
         ...
 
 
