@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -16,10 +16,14 @@ from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.clock import SystemClock
 from vademecum.adapters.embedders.e5_convert import ensure_model, open_model
 from vademecum.adapters.embedders.local_e5 import LocalE5
+from vademecum.adapters.embedders.openai_compatible import RemoteEmbedder, open_embedder
+from vademecum.adapters.language_models.bpe import BpeCounter
+from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel, make_language_model
 from vademecum.adapters.parsers.jail import ChildParser
+from vademecum.adapters.providers import split_name
 from vademecum.answer.pipeline import AnswerParts, answer
 from vademecum.answer.record import retrieval_record
-from vademecum.errors import DatabaseAway, InvalidSetting, VademecumError
+from vademecum.errors import DatabaseAway, VademecumError
 from vademecum.ingest.accept import check, fingerprint
 from vademecum.ingest.contextualize import CONTEXT_TOKENS
 from vademecum.ingest.pipeline import IngestParts, ingest_revision
@@ -31,6 +35,7 @@ from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.model.query import Mode, Query
 from vademecum.model.trace import Trace
+from vademecum.ports.embedder import Embedder
 from vademecum.postgres import embedded
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.index import PostgresIndex, current_generation
@@ -301,27 +306,27 @@ async def open(
     """
     if loaded is None:
         loaded = settings_tree.load(config=None, flags=overrides or {}, environment=os.environ)
-    # The model and the database start at the same time: each takes seconds the first time.
-    model = asyncio.create_task(asyncio.to_thread(_load_embedder, loaded, tell))
-    try:
-        async with open_catalogue(loaded, tell=tell) as catalogue:
-            embedder = await model
-            yield await _compose(loaded.settings, catalogue, embedder)
-    finally:
-        if not model.done():
-            model.cancel()
-        (done,) = await asyncio.gather(model, return_exceptions=True)
-        if isinstance(done, LocalE5):
-            done.close()
+    settings = loaded.settings
+    async with AsyncExitStack() as stack:
+        # The models and the database start at the same time: each takes seconds at first.
+        local = asyncio.create_task(asyncio.to_thread(_load_local, loaded, tell))
+        written = asyncio.create_task(asyncio.to_thread(_make_language_model, settings))
+        stack.push_async_callback(_close_models, local, written)
+        catalogue = await stack.enter_async_context(open_catalogue(loaded, tell=tell))
+        encoder, language_model = await local, await written
+        embedder: Embedder = encoder
+        if settings.models.embedding != LOCAL_E5:
+            remote = await _open_remote(settings)
+            stack.push_async_callback(remote.aclose)
+            embedder = remote
+        yield await _compose(settings, catalogue, encoder, embedder, language_model)
 
 
-def _load_embedder(loaded: Loaded, tell: Tell) -> LocalE5:
+def _load_local(loaded: Loaded, tell: Tell) -> LocalE5:
+    """Load the local model: the embedder by default, and always the tokenizer and the encoder of
+    token states, so that ranking and quoting do not depend on a provider."""
     language.warm()
     models = loaded.settings.models
-    if models.embedding != LOCAL_E5:
-        raise InvalidSetting(
-            f"models.embedding = {models.embedding!r} is not known", hint=f"use {LOCAL_E5}"
-        )
     if models.folder is not None:
         files = open_model(models.folder)
     else:
@@ -329,11 +334,56 @@ def _load_embedder(loaded: Loaded, tell: Tell) -> LocalE5:
     return LocalE5.load(files, threads=models.threads)
 
 
-async def _compose(settings: Settings, catalogue: Catalogue, embedder: LocalE5) -> App:
+def _make_language_model(settings: Settings) -> PydanticAiModel | None:
+    name = settings.models.language
+    if not name:
+        return None
+    key, address = _credentials(settings, name)
+    return make_language_model(name, api_key=key, base_url=address)
+
+
+async def _open_remote(settings: Settings) -> RemoteEmbedder:
+    name = settings.models.embedding
+    key, address = _credentials(settings, name)
+    return await open_embedder(name, BpeCounter(), api_key=key, base_url=address)
+
+
+def _credentials(settings: Settings, name: str) -> tuple[str | None, str | None]:
+    """Return the key and the address that the settings hold for a `provider:model`."""
+    provider, _ = split_name(name)
+    providers = settings.providers
+    key = {
+        "openai": providers.openai_api_key,
+        "anthropic": providers.anthropic_api_key,
+    }.get(provider)
+    address = providers.openai_base_url if provider == "openai" else None
+    return (key.get_secret_value() if key else None), address
+
+
+async def _close_models(
+    local: asyncio.Task[LocalE5], written: asyncio.Task[PydanticAiModel | None]
+) -> None:
+    """Close what was opened, also where opening something else failed meanwhile."""
+    await asyncio.wait({local, written})
+    if not local.cancelled() and local.exception() is None:
+        local.result().close()
+    if not written.cancelled() and written.exception() is None:
+        model = written.result()
+        if model is not None:
+            await model.aclose()
+
+
+async def _compose(
+    settings: Settings,
+    catalogue: Catalogue,
+    local: LocalE5,
+    embedder: Embedder,
+    language_model: PydanticAiModel | None,
+) -> App:
     generation = await current_generation(
         catalogue.pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH
     )
-    largest = embedder.max_tokens - CONTEXT_TOKENS
+    largest = min(local.max_tokens, embedder.max_tokens) - CONTEXT_TOKENS
     chunker = StructureChunker(min(settings.chunking.size, largest))
     parser = ChildParser()
     clock = SystemClock()
@@ -350,16 +400,16 @@ async def _compose(settings: Settings, catalogue: Catalogue, embedder: LocalE5) 
             blobs=catalogue.blobs,
             parser=parser,
             chunker=chunker,
-            tokenizer=embedder,
+            tokenizer=local,
             embedder=embedder,
             generation=generation,
         ),
         answer_parts=AnswerParts(
             retrieve=retrieve_parts,
             records=catalogue.records,
-            encoder=embedder,
-            language_model=None,
-            counter=embedder,
+            encoder=local,
+            language_model=language_model,
+            counter=BpeCounter(),
             temperature=settings.answer.temperature,
             show_unsupported=settings.answer.show_unsupported,
         ),

@@ -1,27 +1,36 @@
 """What do the passages themselves say? Their best sentences, word for word."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import regex
 
 from vademecum.model.chunk import Chunk
 from vademecum.model.embedding import FloatArray
 from vademecum.model.passage import Passage
 from vademecum.ports.embedder import TokenEncoder
+from vademecum.rank.bm25 import idf
 from vademecum.rank.fuse import min_max
 from vademecum.rank.maxsim import centre, maxsim, normalised
-from vademecum.text.analyse import codes, query_terms, terms
+from vademecum.text.analyse import codes, words
+from vademecum.text.language import detect
+from vademecum.text.normalise import fold
 from vademecum.text.sentences import sentence_spans
 
 _MOST_SENTENCES = 2
-_CLOSE = 0.92  # a second sentence is quoted if its score is this near to the best one's
+_CLOSE = 0.9  # a second sentence is quoted if its score is this near to the best one's
 _FEWEST_LETTERS = 12
-# How far the best sentence must stand out. Cosines of e5 lie in a narrow band, so what tells is
-# the distance to the median sentence of the same passages, and late interaction. By hand, on the
-# box office questions; calibration on data comes with the evaluation.
-_MARGIN_MIDDLE, _MARGIN_WEIGHT = 0.025, 40.0
-_LATE_MIDDLE, _LATE_WEIGHT = 0.43, 8.0
+_FEWEST_NEW_WORDS = 3
+# A word with a capital, though not the question's first, or with a digit.
+_NAMED = regex.compile(r"(?<!^[¿¡\s]*)\b(?=\p{Lu}|\p{L}*\d)[\p{L}\p{N}]+")
+# A mean over fewer sentences of a language is noise; they get the mean of all.
+_FEWEST_OF_LANGUAGE = 5
+# The best sentence must carry the answer: late interaction adds to (or takes from) the evidence
+# of retrieval. Chosen by hand on the box office questions; calibration comes with the evaluation.
+_LATE_MIDDLE, _LATE_WEIGHT = 0.42, 8.0
+_PASSAGE_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,75 +44,126 @@ class Extract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scores:
-    """Of each unit in order: the order's score, the cosine to the question, raw MaxSim."""
+    """Of each unit: the score that orders them, and MaxSim with the text that was searched."""
 
     order: list[float]
-    cosine: FloatArray
     late: list[float]
 
 
 async def extract(
-    question: str, passages: Sequence[Passage], encoder: TokenEncoder
+    part: str, search: str, passages: Sequence[Passage], confidence: float, encoder: TokenEncoder
 ) -> list[Extract]:
-    """Return the sentences that answer best, best first; none where none stands out.
+    """Return the sentences that answer best, best first; none where none carries an answer.
 
-    A question that names a code is answered only by passages that hold that very code.
+    `part` is what is asked, `search` the same with the names of the whole question, by which the
+    passages were found; `confidence` (0..1) is retrieval's, that they can answer. A part that
+    names a code is answered only by passages that hold that very code.
     """
-    asked_codes = set(codes(question))
+    asked_codes = set(codes(part))
     units = [
         Extract(passage=passage, start=start, end=end)
         for passage in passages
         if asked_codes <= set(codes(passage.source.chunk.embedded_text))
         for start, end in _units(passage.source.chunk)
     ]
+    units = [unit for unit in units if _says_more(unit, search)]
     if not units:
         return []
-    scores = await _score(question, units, encoder)
-    if asked_codes:
-        scores = _prefer_codes(scores, units, asked_codes)
-    order = sorted(range(len(units)), key=lambda i: -scores.order[i])
+    scores = await _score(part, search, units, encoder)
+    names_it = [bool(asked_codes) and asked_codes <= set(codes(_text(unit))) for unit in units]
+    # What holds the code itself comes before what only stands beside it.
+    order = sorted(range(len(units)), key=lambda i: (not names_it[i], -scores.order[i]))
     best = order[0]
-    named = bool(asked_codes) and asked_codes <= set(codes(_text(units[best])))
-    if not named and not _stands_out(scores, best):
+    if not names_it[best] and not _carries(scores.late[best], confidence):
         return []
-    near = [i for i in order[:_MOST_SENTENCES] if scores.order[i] >= _CLOSE * scores.order[best]]
+    near = [
+        i
+        for i in order[:_MOST_SENTENCES]
+        if names_it[i] == names_it[best] and scores.order[i] >= _CLOSE * scores.order[best]
+    ]
     return [units[i] for i in near]
 
 
-async def _score(question: str, units: Sequence[Extract], encoder: TokenEncoder) -> _Scores:
-    asked = (await encoder.encode([question], "query"))[0]
+def _carries(late: float, confidence: float) -> bool:
+    if not 0 < confidence < 1:
+        return confidence >= 1
+    evidence = math.log(confidence / (1 - confidence))
+    return evidence + _LATE_WEIGHT * (late - _LATE_MIDDLE) >= 0
+
+
+async def _score(
+    part: str, search: str, units: Sequence[Extract], encoder: TokenEncoder
+) -> _Scores:
+    """Score units by cosine, late interaction, named words and their passage.
+
+    The mean of its language is taken from each vector and each token state first, or sentences
+    in the question's language would outrank the right one in another.
+    """
+    asked, searched = await encoder.encode([part, search], "query")
     states = await encoder.encode([_placed(unit) for unit in units], "passage")
-    mean = centre(states)
-    query = normalised(asked.states, mean)
-    cosine: FloatArray = np.array([state.vector @ asked.vector for state in states], np.float32)
-    late = [maxsim(query, normalised(state.states, mean)) for state in states]
-    near, nearer = min_max(dict(enumerate(cosine.tolist()))), min_max(dict(enumerate(late)))
-    order = [near[i] + nearer[i] + _overlap(question, unit) for i, unit in enumerate(units)]
-    return _Scores(order=order, cosine=cosine, late=late)
-
-
-def _prefer_codes(scores: _Scores, units: Sequence[Extract], asked: set[str]) -> _Scores:
-    """Put units that hold the code themselves before those that only stand beside it."""
-    order = [
-        score + 3.0 * (asked <= set(codes(_text(unit))))
-        for score, unit in zip(scores.order, units, strict=True)
+    languages = [unit.passage.source.chunk.language for unit in units]
+    own = detect(search, frozenset(languages))
+    common = centre(states)
+    means = {
+        language: centre(same)
+        for language in set(languages)
+        if len(same := [s for s, name in zip(states, languages, strict=True) if name == language])
+        >= _FEWEST_OF_LANGUAGE
+    }
+    passages = [
+        normalised(state.states, means.get(language, common))
+        for state, language in zip(states, languages, strict=True)
     ]
-    return _Scores(order=order, cosine=scores.cosine, late=scores.late)
+    late, evidence = (
+        [maxsim(normalised(query.states, means.get(own, common)), text) for text in passages]
+        for query in (asked, searched)
+    )
+    cosine = _centred_cosines(asked.vector, own, np.stack([s.vector for s in states]), languages)
+    signals = (
+        (1.0, dict(enumerate(cosine.tolist()))),
+        (1.0, dict(enumerate(late))),
+        (_PASSAGE_WEIGHT, {i: unit.passage.signals.dense or 0.0 for i, unit in enumerate(units)}),
+    )
+    order = _shares(part, units)
+    for weight, values in signals:
+        for i, value in min_max(values).items():
+            order[i] += weight * value
+    return _Scores(order=order, late=evidence)
 
 
-def _stands_out(scores: _Scores, best: int) -> bool:
-    margin = float(scores.cosine[best] - np.median(scores.cosine))
-    evidence = _MARGIN_WEIGHT * (margin - _MARGIN_MIDDLE)
-    return evidence + _LATE_WEIGHT * (scores.late[best] - _LATE_MIDDLE) >= 0
+def _centred_cosines(
+    query: FloatArray, query_language: str, vectors: FloatArray, languages: Sequence[str]
+) -> FloatArray:
+    """Return cosines, shape (n,), after each vector and the query lost their language's mean."""
+    named = np.array(languages)
+    common = vectors.mean(axis=0)
+    means = {
+        language: vectors[named == language].mean(axis=0)
+        for language in set(languages)
+        if (named == language).sum() >= _FEWEST_OF_LANGUAGE
+    }
+    shifted = vectors - np.stack([means.get(language, common) for language in languages])
+    asked = query - means.get(query_language, common)
+    norms = np.linalg.norm(shifted, axis=1) * np.linalg.norm(asked)
+    cosines: FloatArray = np.divide(
+        shifted @ asked, norms, out=np.zeros(len(vectors), np.float32), where=norms > 0
+    )
+    return cosines
 
 
 def _text(unit: Extract) -> str:
     return unit.passage.source.chunk.text[unit.start : unit.end]
 
 
+def _says_more(unit: Extract, question: str) -> bool:
+    """Return whether a unit holds more than the names that the question gives already."""
+    known = {fold(word) for word in _NAMED.findall(question)}
+    return sum(word not in known for word in words(_text(unit))) >= _FEWEST_NEW_WORDS
+
+
 def _placed(unit: Extract) -> str:
-    """Return the unit after its headings, which say what it is about."""
-    return ": ".join([*unit.passage.source.chunk.heading_path[-2:], _text(unit)])
+    """Return the unit after its title and headings, which say what it is about."""
+    return f"{unit.passage.source.chunk.context}: {_text(unit)}"
 
 
 def _units(chunk: Chunk) -> list[tuple[int, int]]:
@@ -131,9 +191,16 @@ def _bare(text: str) -> str:
     return text.strip("#*_ \n").casefold()
 
 
-def _overlap(question: str, unit: Extract) -> float:
-    """Return the share of the question's words that the unit holds, 0..1."""
-    language = unit.passage.source.chunk.language
-    asked = query_terms(question, frozenset({language}))
-    held = set(terms(_placed(unit), language))
-    return sum(bool(alternatives & held) for alternatives in asked) / max(1, len(asked))
+def _shares(question: str, units: Sequence[Extract]) -> list[float]:
+    """Return U of each unit over the names, numbers and single capitals of the question, 0..1.
+
+    Only words that are the same in every language: others would prefer sentences in the
+    question's own. What every unit holds, like the name of the place, counts little.
+    """
+    asked = {fold(word) for word in _NAMED.findall(question)}
+    if not asked:
+        return [0.0] * len(units)
+    held = [set(words(f"{unit.passage.source.chunk.context} {_text(unit)}")) for unit in units]
+    weights = {word: idf(len(units), sum(word in own for own in held)) for word in asked}
+    total = sum(weights.values())
+    return [sum(weights[word] for word in asked & own) / total for own in held]

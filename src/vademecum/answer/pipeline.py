@@ -166,9 +166,15 @@ async def _extracted(
     markers: dict[ChunkId, int] = {}
     for part, search in zip(asked, searches, strict=True):
         chosen = []
-        if not search.abstention.would:
+        if search.passages:
             try:
-                chosen = await extract(search.query, search.passages[:_READ], parts.encoder)
+                chosen = await extract(
+                    part,
+                    search.query,
+                    search.passages[:_READ],
+                    search.abstention.confidence,
+                    parts.encoder,
+                )
             except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
                 draft.degraded.append(f"extract: {error.code}")
         for extracted in chosen:

@@ -16,7 +16,7 @@ from vademecum.cli.options import COMMON
 from vademecum.cli.output import answer_json, escape, out, print_json, working
 from vademecum.errors import SourceNotFound
 from vademecum.model.answer import Answer
-from vademecum.model.document import IngestResult
+from vademecum.model.document import IngestResult, Source
 from vademecum.model.principal import TENANT_LABEL, Scope
 
 COLLECTION = "boxoffice"
@@ -44,7 +44,7 @@ def demo() -> None:
         started = time.monotonic()
         with working("opening", quiet=COMMON.json) as (tell, count):
             async with open_app(COMMON.settings(), tell=tell) as app:
-                results = await _ingest(app, folder / "documents", count)
+                results = await _ingest(app, folder, count)
                 seconds = time.monotonic() - started
                 if not COMMON.json:
                     show_results(results, seconds)
@@ -69,9 +69,15 @@ async def _ingest(app: App, folder: Path, count: Count) -> list[IngestResult]:
     facts = Facts(
         collection=COLLECTION, access=(TENANT_LABEL,), metadata={"example": True}, language=None
     )
-    sources = read(find([str(folder)]), facts, base=folder)
+    known = tomllib.loads((folder / "metadata.toml").read_text(encoding="utf-8"))
+    documents = folder / "documents"
     return await app.ingest(
-        sources,
+        (
+            replace(source, metadata={**source.metadata, **known.get(source.uri, {})})
+            if isinstance(source, Source)
+            else source
+            for source in read(find([str(documents)]), facts, base=documents)
+        ),
         scope=Scope.for_operator(COMMON.tenant),
         on_progress=count,
     )

@@ -1,9 +1,10 @@
 """What may come in at all?"""
 
 import hashlib
+from datetime import date
 
 from vademecum.errors import InvalidSetting, LimitExceeded
-from vademecum.model.document import Source
+from vademecum.model.document import EFFECTIVE_KEYS, Source
 from vademecum.model.embedding import EmbeddingSpace
 from vademecum.ports.chunker import Chunker
 from vademecum.ports.parser import Parser
@@ -33,10 +34,23 @@ def check(source: Source) -> None:
             f"at most {MOST_LABELS} access labels of 1 to {MOST_LABEL} characters",
             hint="use a group label",
         )
+    for key in EFFECTIVE_KEYS:
+        _check_date(key, source.metadata.get(key))
     if len(source.metadata) > MOST_METADATA_KEYS:
         raise InvalidSetting(
             f"at most {MOST_METADATA_KEYS} metadata keys", hint="keep the rest in the document"
         )
+
+
+def _check_date(key: str, value: object) -> None:
+    if value is None:
+        return
+    try:
+        date.fromisoformat(str(value))
+    except ValueError as error:
+        raise InvalidSetting(
+            f"{key} is {str(value)[:40]!r}, which is no date", hint="write it like 2026-01-31"
+        ) from error
 
 
 def fingerprint(parser: Parser, chunker: Chunker, space: EmbeddingSpace) -> str:

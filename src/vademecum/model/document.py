@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from vademecum.model.ids import DocumentId, RevisionId
 
+# Metadata with a meaning of its own: the first and the last day (ISO) of a document's validity.
+EFFECTIVE_KEYS = ("effective_from", "effective_until")
 MetadataValue = str | int | float | bool | None
 BlockKind = Literal["heading", "paragraph", "list", "table", "code", "quote"]
 

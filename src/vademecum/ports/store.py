@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -92,9 +92,10 @@ class DocumentStore(Protocol):
         ...
 
     async def confirm(
-        self, scope: Scope, chunk_ids: Sequence[ChunkId]
+        self, scope: Scope, chunk_ids: Sequence[ChunkId], day: date
     ) -> dict[ChunkId, ConfirmedChunk]:
-        """Return those that are alive, of the current revision and visible, with their text."""
+        """Return those that are alive, of the current revision, visible, and of a document in
+        force on `day`, with their text."""
         ...
 
     async def delete(

@@ -4,13 +4,21 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from psycopg.types.json import Jsonb
 
 from vademecum.errors import DocumentNotFound, Forbidden
 from vademecum.model.chunk import Chunk
-from vademecum.model.document import Document, IngestResult, Revision, Source, State
+from vademecum.model.document import (
+    EFFECTIVE_KEYS,
+    Document,
+    IngestResult,
+    Revision,
+    Source,
+    State,
+)
 from vademecum.model.ids import ChunkId, DocumentId, RevisionId, Tenant, new_uuid
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.principal import Scope
@@ -90,7 +98,8 @@ class PostgresDocuments:
                     "access_set": access_set,
                     "metadata": Jsonb(dict(source.metadata)),
                     "language": source.language or "",
-                },
+                }
+                | _effective(source),
             )
             found = await (await connection.execute(_SQL["lock_document"], place)).fetchone()
         if found is None:
@@ -113,7 +122,7 @@ class PostgresDocuments:
             "id": document_id,
             "access_set": access_set,
             "metadata": Jsonb(dict(source.metadata)),
-        }
+        } | _effective(source)
         await connection.execute(_SQL["update_document_facts"], facts)
         await connection.execute(_SQL["move_index_access"], facts)
 
@@ -197,7 +206,7 @@ class PostgresDocuments:
             ]
 
     async def confirm(
-        self, scope: Scope, chunk_ids: Sequence[ChunkId]
+        self, scope: Scope, chunk_ids: Sequence[ChunkId], day: date
     ) -> dict[ChunkId, ConfirmedChunk]:
         async with transaction(self._pool, scope) as connection:
             cursor = await connection.execute(
@@ -206,6 +215,7 @@ class PostgresDocuments:
                     "tenant": scope.tenant,
                     "ids": list(chunk_ids),
                     "collections": _collections(scope),
+                    "day": day,
                 },
             )
             return {
@@ -280,6 +290,11 @@ def _not_found(document_id: DocumentId) -> DocumentNotFound:
     return DocumentNotFound(
         f"no document {document_id}", hint="`vade documents list` shows those you may see"
     )
+
+
+def _effective(source: Source) -> dict[str, Any]:
+    """Return the dates of a source's metadata; `ingest.accept` has checked that they are dates."""
+    return {key: source.metadata.get(key) for key in EFFECTIVE_KEYS}
 
 
 def _collections(scope: Scope) -> list[str] | None:

@@ -68,7 +68,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     )
     started = parts.clock.monotonic()
     fused = fuse(query.mode, dense_hits, keyword_hits)
-    passages = await confirm(parts.store, narrowed, fused, query.k)
+    passages = await confirm(parts.store, narrowed, fused, query.k, parts.clock.now().date())
     timings["confirm"] = 1000 * (parts.clock.monotonic() - started)
     return Retrieval(
         query=query.text,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import cast
 
 import numpy as np
@@ -65,7 +66,7 @@ class Shelf:
         return frozenset(row.source.chunk.language for row in self._visible(scope))
 
     async def confirm(
-        self, scope: Scope, chunk_ids: Sequence[ChunkId]
+        self, scope: Scope, chunk_ids: Sequence[ChunkId], day: date
     ) -> dict[ChunkId, ConfirmedChunk]:
         wanted = set(chunk_ids)
         seen = (row.source for row in self._visible(scope))

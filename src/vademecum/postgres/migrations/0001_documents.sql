@@ -65,6 +65,8 @@ CREATE TABLE document (
     metadata jsonb NOT NULL,
     language text NOT NULL,
     current_revision uuid,
+    effective_from date,
+    effective_until date,
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant, id),

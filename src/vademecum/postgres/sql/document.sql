@@ -19,13 +19,16 @@ ON CONFLICT (tenant, labels_key) DO NOTHING
 SELECT id FROM access_set WHERE tenant = %(tenant)s AND labels_key = %(labels_key)s
 
 -- name: insert_document
-INSERT INTO document (tenant, id, collection, uri, title, access_set, metadata, language)
+INSERT INTO document (tenant, id, collection, uri, title, access_set, metadata, language,
+                      effective_from, effective_until)
 VALUES (%(tenant)s, %(id)s::uuid, %(collection)s, %(uri)s, %(title)s, %(access_set)s,
-        %(metadata)s::jsonb, %(language)s)
+        %(metadata)s::jsonb, %(language)s, %(effective_from)s::date, %(effective_until)s::date)
 ON CONFLICT (tenant, collection, md5(uri)) DO NOTHING
 
 -- name: update_document_facts
-UPDATE document SET access_set = %(access_set)s, metadata = %(metadata)s::jsonb, updated_at = now()
+UPDATE document
+SET access_set = %(access_set)s, metadata = %(metadata)s::jsonb, updated_at = now(),
+    effective_from = %(effective_from)s::date, effective_until = %(effective_until)s::date
 WHERE tenant = %(tenant)s AND id = %(id)s::uuid
 
 -- name: move_index_access
@@ -93,6 +96,9 @@ FROM chunk c
 JOIN document d ON d.tenant = c.tenant AND d.id = c.document AND d.current_revision = c.revision
 WHERE c.tenant = %(tenant)s AND c.id = ANY (%(ids)s::uuid[])
   AND d.access_set = ANY (visible_access_sets())
+  -- In force on the day: both ends belong to it.
+  AND (d.effective_from IS NULL OR d.effective_from <= %(day)s::date)
+  AND (d.effective_until IS NULL OR d.effective_until >= %(day)s::date)
   AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
 
 -- name: lock_for_delete
