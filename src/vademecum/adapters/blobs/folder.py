@@ -39,6 +39,11 @@ class FolderBlobs:
             await asyncio.to_thread(path.unlink)
         except FileNotFoundError:
             return False
+        except OSError as error:
+            raise DataFolderUnusable(
+                f"{path} cannot be deleted ({error.strerror})",
+                hint="make the data folder writable and delete the file",
+            ) from error
         return True
 
     def _path(self, tenant: Tenant, key: str) -> Path:
@@ -76,12 +81,14 @@ def _write_durably(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.rename(name, path)
+        Path(name).rename(path)
     except OSError:
         Path(name).unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    # The folders' own names must be safe too: both may be new.
+    for folder in path.parents[:3]:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
