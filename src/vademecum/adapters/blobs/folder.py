@@ -36,6 +36,8 @@ class FolderBlobs:
     async def delete(self, tenant: Tenant, key: str) -> bool:
         path = self._path(tenant, key)
         try:
+            for unfinished in path.parent.glob(f".{key}-*"):  # of a writer that was killed
+                await asyncio.to_thread(unfinished.unlink)
             await asyncio.to_thread(path.unlink)
         except FileNotFoundError:
             return False
@@ -75,7 +77,7 @@ class FolderBlobs:
 
 def _write_durably(path: Path, content: bytes) -> None:
     """Write beside, flush to disk, then rename: a reader sees all of it or nothing."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
