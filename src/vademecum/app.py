@@ -50,6 +50,7 @@ from vademecum.retrieve.pipeline import RetrieveParts, retrieve
 from vademecum.settings import Loaded, Settings
 from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
+from vademecum.text.normalise import clean
 
 Tell = Callable[[str], None]
 Count = Callable[[int, int], None]
@@ -192,7 +193,7 @@ class App:
         collections: frozenset[str] | None = None,
     ) -> Found:
         """Return the best k passages that the scope may see, and record the trace."""
-        query = Query(text=text, k=k, mode=mode, collections=collections)
+        query = Query(text=clean(text), k=k, mode=mode, collections=collections)
         retrieval = await retrieve(self.answer_parts.retrieve, scope, query)
         trace = Trace(
             id=TraceId(new_uuid()),
@@ -218,7 +219,7 @@ class App:
         return answer(
             self.answer_parts,
             scope,
-            question,
+            clean(question),
             collections=collections,
             conversation_id=conversation_id,
         )

@@ -47,6 +47,7 @@ def answer_record(
             {
                 "marker": c.marker,
                 "chunk_id": str(c.chunk_id),
+                "document_id": str(c.document_id),
                 "start": c.start,
                 "end": c.end,
                 "support": c.support,

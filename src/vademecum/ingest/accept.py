@@ -1,6 +1,7 @@
 """What may come in at all?"""
 
 import hashlib
+import math
 from datetime import date
 
 from vademecum.errors import InvalidSetting, LimitExceeded
@@ -23,9 +24,9 @@ def check(source: Source) -> None:
         raise LimitExceeded(
             f"{source.uri} has over {MOST_BYTES // 2**20} MB", hint="split the document"
         )
-    if not source.uri or len(source.uri) > MOST_URI or "\x00" in source.uri:
+    if not source.uri or len(source.uri) > MOST_URI:
         raise InvalidSetting(
-            f"a uri has 1 to {MOST_URI} characters and no NUL", hint="give another with --uri"
+            f"a uri has 1 to {MOST_URI} characters", hint="give another with --uri"
         )
     if len(source.access) > MOST_LABELS or any(
         not label or len(label) > MOST_LABEL for label in source.access
@@ -40,6 +41,29 @@ def check(source: Source) -> None:
         raise InvalidSetting(
             f"at most {MOST_METADATA_KEYS} metadata keys", hint="keep the rest in the document"
         )
+    _check_values(source)
+
+
+def _check_values(source: Source) -> None:
+    """Refuse what no database can hold: NUL, half characters, numbers that are none."""
+    values = [*source.metadata, *source.metadata.values()]
+    named = [source.uri, source.collection, *source.access, source.title, source.language]
+    if any(not _storable(text) for text in [*named, *values] if isinstance(text, str)):
+        raise InvalidSetting(
+            "a name, label or metadata value holds a NUL or half a character",
+            hint="give it as plain text",
+        )
+    if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+        raise InvalidSetting(
+            "a metadata value is not a finite number", hint="leave it out, or give it as text"
+        )
+
+
+def _storable(text: str) -> bool:
+    try:
+        return b"\x00" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def _check_date(key: str, value: object) -> None:

@@ -17,5 +17,5 @@ class BlobStore(Protocol):
         ...
 
     async def delete(self, tenant: Tenant, key: str) -> bool:
-        """Remove; True if it was there."""
+        """Remove; True if it was there. Raises DataFolderUnusable where it cannot go."""
         ...

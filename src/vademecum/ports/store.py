@@ -127,7 +127,11 @@ class RevisionStore(Protocol):
     async def finish(
         self, claim: Claim, state: State, reason: str, parsed: ParsedDocument | None
     ) -> bool:
-        """End a revision that has no chunks (empty, no_text, rejected, failed …)."""
+        """End a revision that has no chunks; False if the lease was lost.
+
+        With `parsed` (empty, no_text) it becomes current, so that the old text is found no more;
+        without (rejected, password_required, failed) the readable one before stays current.
+        """
         ...
 
 

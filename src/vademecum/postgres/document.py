@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from psycopg.errors import InsufficientPrivilege
 from psycopg.types.json import Jsonb
 
 from vademecum.errors import DocumentNotFound, Forbidden
@@ -38,39 +39,50 @@ class PostgresDocuments:
         self._pool = pool
 
     async def accept(self, scope: Scope, source: Source, blob: str, fingerprint: str) -> Accepted:
-        content_hash = hashlib.sha256(source.content).hexdigest()
-        async with transaction(self._pool, scope) as connection:
-            access_set = await self._access_set(connection, scope.tenant, source.access)
-            found = await self._lock_or_make(connection, scope, source, access_set)
-            if found["access_set"] != access_set or found["metadata"] != dict(source.metadata):
-                await self._change_facts(connection, scope.tenant, found["id"], access_set, source)
-            same = found["content_hash"] == content_hash and found["fingerprint"] == fingerprint
-            if same and found["state"] != State.FAILED:
-                return Accepted(
-                    document_id=DocumentId(found["id"]),
-                    revision_id=RevisionId(found["revision"]),
-                    unchanged=found["state"] != State.ACCEPTED,
-                )
-            revision_id = RevisionId(new_uuid())
-            await connection.execute(
-                _SQL["insert_revision"],
-                {
-                    "tenant": scope.tenant,
-                    "id": revision_id,
-                    "document": found["id"],
-                    "number": (found["number"] or 0) + 1,
-                    "blob": blob,
-                    "content_hash": content_hash,
-                    "fingerprint": fingerprint,
-                    "asked_title": source.title,
-                    "asked_language": source.language,
-                    "ingested_by": scope.principal,
-                },
+        if scope.collections is not None and source.collection not in scope.collections:
+            raise _forbidden(source)
+        try:
+            async with transaction(self._pool, scope) as connection:
+                return await self._accept(connection, scope, source, blob, fingerprint)
+        except InsufficientPrivilege as error:  # row-level security refuses rows nobody here sees
+            raise _forbidden(source) from error
+
+    async def _accept(
+        self, connection: Connection, scope: Scope, source: Source, blob: str, fingerprint: str
+    ) -> Accepted:
+        access_set = await self._access_set(connection, scope.tenant, source.access)
+        found = await self._lock_or_make(connection, scope, source, access_set)
+        document_id = DocumentId(found["id"])
+        if found["access_set"] != access_set or not found["same_metadata"]:
+            await self._change_facts(connection, scope.tenant, document_id, access_set, source)
+        asked = {
+            "tenant": scope.tenant,
+            "document": document_id,
+            "content_hash": hashlib.sha256(source.content).hexdigest(),
+            "fingerprint": fingerprint,
+            "asked_title": source.title,
+            "asked_language": source.language,
+        }
+        newest = await (await connection.execute(_SQL["newest_revision"], asked)).fetchone()
+        if newest and newest["same"] and newest["state"] != State.FAILED:
+            return Accepted(
+                document_id=document_id,
+                revision_id=RevisionId(newest["id"]),
+                unchanged=newest["state"] != State.ACCEPTED,
             )
-            await connection.execute(_SQL["enqueue_ingestion"], {"id": revision_id})
-        return Accepted(
-            document_id=DocumentId(found["id"]), revision_id=revision_id, unchanged=False
+        revision_id = RevisionId(new_uuid())
+        await connection.execute(
+            _SQL["insert_revision"],
+            asked
+            | {
+                "id": revision_id,
+                "number": newest["number"] + 1 if newest else 1,
+                "blob": blob,
+                "ingested_by": scope.principal,
+            },
         )
+        await connection.execute(_SQL["enqueue_ingestion"], {"id": revision_id})
+        return Accepted(document_id=document_id, revision_id=revision_id, unchanged=False)
 
     async def _access_set(
         self, connection: Connection, tenant: Tenant, access: Sequence[str]
@@ -86,7 +98,12 @@ class PostgresDocuments:
     async def _lock_or_make(
         self, connection: Connection, scope: Scope, source: Source, access_set: int
     ) -> dict[str, Any]:
-        place = {"tenant": scope.tenant, "collection": source.collection, "uri": source.uri}
+        place = {
+            "tenant": scope.tenant,
+            "collection": source.collection,
+            "uri": source.uri,
+            "metadata": Jsonb(dict(source.metadata)),
+        }
         found = await (await connection.execute(_SQL["lock_document"], place)).fetchone()
         if found is None:
             await connection.execute(
@@ -96,17 +113,13 @@ class PostgresDocuments:
                     "id": new_uuid(),
                     "title": source.title or source.uri,
                     "access_set": access_set,
-                    "metadata": Jsonb(dict(source.metadata)),
                     "language": source.language or "",
                 }
                 | _effective(source),
             )
             found = await (await connection.execute(_SQL["lock_document"], place)).fetchone()
         if found is None:
-            raise Forbidden(
-                f"{source.uri} may not be written with these labels",
-                hint="give the document a label that you have",
-            )
+            raise _forbidden(source)
         return found
 
     async def _change_facts(
@@ -234,16 +247,18 @@ class PostgresDocuments:
         self, scope: Scope, document_id: DocumentId
     ) -> tuple[list[StoreReceipt], list[str]]:
         keys = {"tenant": scope.tenant, "id": document_id}
+        place = keys | {"collections": _collections(scope)}
         async with transaction(self._pool, scope) as connection:
-            locked = await (await connection.execute(_SQL["lock_for_delete"], keys)).fetchone()
+            locked = await (await connection.execute(_SQL["lock_for_delete"], place)).fetchone()
             if locked is None:
                 raise _not_found(document_id)
             blobs = [
                 row["blob"] async for row in await connection.execute(_SQL["document_blobs"], keys)
             ]
-            # Traces of others quote the document too, so they are counted and deleted for all.
-            await connection.execute(_SQL["see_all_traces"])
+            # Answers to others quote the document too, so they are counted and deleted for all.
+            await connection.execute(_SQL["see_all_records"])
             before = await self._count(connection, keys) | {"documents": 1}
+            await connection.execute(_SQL["delete_quoting_turns"], keys)
             await connection.execute(_SQL["delete_traces"], keys)
             await connection.execute(_SQL["delete_document"], keys)
             after = await self._count(connection, keys)
@@ -267,23 +282,34 @@ class PostgresDocuments:
 
     async def _count(self, connection: Connection, keys: Mapping[str, Any]) -> dict[str, int]:
         counts: dict[str, int] = {}
-        for query in ("count_rows", "count_traces"):
+        for query in ("count_rows", "count_quoting_turns", "count_traces"):
             row = await (await connection.execute(_SQL[query], keys)).fetchone()
             counts |= row or {}
         return counts
 
     async def languages(self, scope: Scope) -> frozenset[str]:
         async with transaction(self._pool, scope) as connection:
-            cursor = await connection.execute(_SQL["languages"], {"tenant": scope.tenant})
+            cursor = await connection.execute(
+                _SQL["languages"], {"tenant": scope.tenant, "collections": _collections(scope)}
+            )
             return frozenset([row["language"] async for row in cursor if row["language"]])
 
     async def counts(self, scope: Scope) -> dict[str, int]:
         """Return how many documents, chunks and waiting revisions the scope may see."""
         async with transaction(self._pool, scope) as connection:
             row = await (
-                await connection.execute(_SQL["counts"], {"tenant": scope.tenant})
+                await connection.execute(
+                    _SQL["counts"], {"tenant": scope.tenant, "collections": _collections(scope)}
+                )
             ).fetchone()
         return dict(row or {})
+
+
+def _forbidden(source: Source) -> Forbidden:
+    return Forbidden(
+        f"{source.uri} may not be written with these labels, or in this collection",
+        hint="give the document a label that you have",
+    )
 
 
 def _not_found(document_id: DocumentId) -> DocumentNotFound:

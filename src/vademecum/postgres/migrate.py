@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.metadata
+import re
 from dataclasses import dataclass
 from importlib import resources
 
@@ -64,6 +65,8 @@ def migrate(url: str, *, login: str | None = None) -> list[str]:
         raise away(error) from error
     with connection:
         _check_server(connection)
+        if login is None and _is_current(connection):
+            return []  # needs no right to change anything
         connection.execute(f"SET lock_timeout = '{_LOCK_SECONDS}s'")
         connection.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
         try:
@@ -102,13 +105,33 @@ def _check_server(connection: Connection[TupleRow]) -> None:
 
 def check_vector_version(version: str) -> None:
     """Refuse a pgvector with known faults (a parallel index build leaked other relations)."""
-    if tuple(int(part) for part in version.split(".")[:3]) < OLDEST_VECTOR:
+    numbers = [int(part) for part in re.findall(r"\d+", version)[:3]]
+    if tuple(numbers) < OLDEST_VECTOR:
         oldest = ".".join(map(str, OLDEST_VECTOR))
         raise ExtensionUnusable(
             f"the server's pgvector is {version}",
             hint=f"versions before {oldest} have security faults: update it, then run "
             "`ALTER EXTENSION vector UPDATE`",
         )
+
+
+def _is_current(connection: Connection[TupleRow]) -> bool:
+    """Tell whether every step was applied as it stands, as far as this login may see."""
+    readable = connection.execute(
+        "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = 'vademecum' AND c.relname = 'migration'"
+        " AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
+    ).fetchone()
+    if readable is None:
+        return False
+    done = dict(connection.execute("SELECT name, checksum FROM vademecum.migration").fetchall())
+    ours = {step.name: step.checksum for step in migrations() if not _is_queue(step.name)}
+    # The queue's own upgrades come as migrations of ours.
+    return len(done) > len(ours) and ours == {n: c for n, c in done.items() if not _is_queue(n)}
+
+
+def _is_queue(name: str) -> bool:
+    return name.startswith("0000_")
 
 
 def _prepare(connection: Connection[TupleRow]) -> None:
@@ -130,9 +153,7 @@ def _prepare(connection: Connection[TupleRow]) -> None:
             # From here on nothing is owned by a superuser, so row-level security binds the owner.
             connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(OWNER_ROLE)))
         else:
-            connection.execute(
-                sql.SQL("GRANT {} TO {}").format(sql.Identifier(APP_ROLE), sql.Identifier(login))
-            )
+            _grant(connection, APP_ROLE, login)
         connection.execute("CREATE SCHEMA IF NOT EXISTS vademecum")
         connection.execute("SET search_path = vademecum, public")
         connection.execute(
@@ -142,18 +163,62 @@ def _prepare(connection: Connection[TupleRow]) -> None:
             "CREATE TABLE IF NOT EXISTS migration (name text PRIMARY KEY,"
             " checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
         )
+        connection.execute(
+            sql.SQL("GRANT SELECT ON migration TO {}").format(sql.Identifier(WORKER_ROLE))
+        )
     except psycopg.errors.InsufficientPrivilege as error:
         raise MigrationFailed(
             f"the login {login!r} may not set up the database ({error.diag.message_primary})",
-            hint=f"as a superuser: CREATE EXTENSION vector; CREATE ROLE {APP_ROLE} NOLOGIN;"
-            f' CREATE ROLE {WORKER_ROLE} NOLOGIN; GRANT {APP_ROLE}, {WORKER_ROLE} TO "{login}"'
-            " WITH ADMIN OPTION; and let it create a schema",
+            hint=f"run as a superuser of it: {_wanted_rights(connection, login)}",
         ) from error
+
+
+def _wanted_rights(connection: Connection[TupleRow], login: str) -> str:
+    """Return, on one line, the SQL that lets a login which is no superuser do all the rest."""
+    present = {
+        str(name)
+        for (name,) in connection.execute(
+            "SELECT rolname FROM pg_roles UNION ALL SELECT extname FROM pg_extension"
+        )
+    }
+    wanted: list[sql.Composable] = []
+    if "vector" not in present:
+        wanted.append(sql.SQL("CREATE EXTENSION vector SCHEMA public"))
+    wanted += [
+        sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role))
+        for role in (APP_ROLE, WORKER_ROLE)
+        if role not in present
+    ]
+    wanted += [
+        sql.SQL("GRANT {} TO {}").format(sql.Identifier(APP_ROLE), sql.Identifier(login)),
+        sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(
+            sql.Identifier(connection.info.dbname), sql.Identifier(login)
+        ),
+    ]
+    return "; ".join(statement.as_string(connection) for statement in wanted)
 
 
 def _let_in(connection: Connection[TupleRow], login: str) -> None:
     connection.execute("RESET ROLE")
-    for role in (APP_ROLE, WORKER_ROLE):
+    try:
+        for role in (APP_ROLE, WORKER_ROLE):
+            _grant(connection, role, login)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise MigrationFailed(
+            f"the login of DATABASE_OWNER_URL may not let {login!r} in",
+            hint=f'run as a superuser: GRANT {APP_ROLE}, {WORKER_ROLE} TO "{login}"',
+        ) from error
+    except psycopg.errors.UndefinedObject as error:
+        raise MigrationFailed(
+            f"there is no login {login!r} on the server",
+            hint="make the login that DATABASE_URL names",
+        ) from error
+
+
+def _grant(connection: Connection[TupleRow], role: str, login: str) -> None:
+    """Make a login a member, unless it is one: then no right to grant is needed."""
+    member = connection.execute("SELECT pg_has_role(%s, %s, 'USAGE')", (login, role)).fetchone()
+    if member is None or not member[0]:
         connection.execute(
             sql.SQL("GRANT {} TO {}").format(sql.Identifier(role), sql.Identifier(login))
         )
@@ -178,7 +243,7 @@ def _apply(connection: Connection[TupleRow]) -> list[str]:
     applied = []
     steps = migrations()
     known = {step.name for step in steps}
-    newer = [name for name in done if name not in known and not name.startswith("0000_")]
+    newer = [name for name in done if name not in known and not _is_queue(name)]
     if newer:
         raise MigrationFailed(
             f"the database was made by a newer release (it has {max(newer)})",
@@ -192,7 +257,7 @@ def _apply(connection: Connection[TupleRow]) -> list[str]:
                     hint="restore the released file; a change belongs into a new migration",
                 )
             continue
-        if step.name.startswith("0000_") and any(name.startswith("0000_") for name in done):
+        if _is_queue(step.name) and any(map(_is_queue, done)):
             continue  # the queue's own upgrades come as migrations of ours
         try:
             with connection.transaction():

@@ -3,7 +3,7 @@
 import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pgvector import HalfVector, SparseVector
@@ -83,11 +83,7 @@ class PostgresRevisions:
 
     async def publish(self, claim: Claim, publication: Publication) -> bool:
         async with transaction(self._pool, Scope.for_operator(claim.tenant)) as connection:
-            document = {"tenant": claim.tenant, "document": claim.document_id}
-            current = await (await connection.execute(_SQL["lock_newer"], document)).fetchone()
-            if current is None:
-                return False  # deleted meanwhile
-            finished = await self._finish(
+            ended = await self._end(
                 connection,
                 claim,
                 State.READY,
@@ -98,36 +94,21 @@ class PostgresRevisions:
                 new_chunks=publication.new_chunks,
                 embedded=publication.embedded,
             )
-            if finished is None:
-                return False
-            if (current["current_number"] or 0) > finished["number"]:
-                return True  # a newer revision is being read already; it stays
-            await connection.execute(
-                _SQL["retire_chunks"], document | {"revision": claim.revision_id}
-            )
-            async with connection.cursor() as cursor:
-                await cursor.executemany(_SQL["insert_chunk"], _chunk_rows(claim, publication))
-                await cursor.executemany(
-                    _SQL["index_chunk"], _index_rows(publication, self._generation)
-                )
-            await connection.execute(
-                _SQL["set_current"],
-                document
-                | {
-                    "revision": claim.revision_id,
-                    "title": claim.title or publication.parsed.title or claim.uri,
-                    "language": publication.language,
-                },
-            )
-        return True
+            if ended == "current":
+                async with connection.cursor() as cursor:
+                    await cursor.executemany(_SQL["insert_chunk"], _chunk_rows(claim, publication))
+                    await cursor.executemany(
+                        _SQL["index_chunk"], _index_rows(publication, self._generation)
+                    )
+        return ended != "lost"
 
     async def finish(
         self, claim: Claim, state: State, reason: str, parsed: ParsedDocument | None
     ) -> bool:
         async with transaction(self._pool, Scope.for_operator(claim.tenant)) as connection:
-            return await self._finish(connection, claim, state, reason, parsed) is not None
+            return await self._end(connection, claim, state, reason, parsed) != "lost"
 
-    async def _finish(
+    async def _end(
         self,
         connection: Connection,
         claim: Claim,
@@ -139,7 +120,12 @@ class PostgresRevisions:
         chunks: int = 0,
         new_chunks: int = 0,
         embedded: int = 0,
-    ) -> dict[str, Any] | None:
+    ) -> Literal["lost", "beside", "current"]:
+        """End the revision. Where it was read it becomes the current one and the chunks of the
+        one before go, unless a newer one is current; else it stays beside what is current."""
+        document = {"tenant": claim.tenant, "document": claim.document_id}
+        if await (await connection.execute(_SQL["lock_document"], document)).fetchone() is None:
+            return "lost"  # deleted meanwhile
         title = claim.title or (parsed.title if parsed else "") or claim.uri
         cursor = await connection.execute(
             _SQL["finish_revision"],
@@ -158,7 +144,18 @@ class PostgresRevisions:
                 "embedded": embedded,
             },
         )
-        return await cursor.fetchone()
+        finished = await cursor.fetchone()
+        if finished is None:
+            return "lost"
+        newest = await (await connection.execute(_SQL["current_number"], document)).fetchone()
+        if parsed is None or (newest and newest["number"] > finished["number"]):
+            return "beside"
+        revision = document | {"revision": claim.revision_id}
+        await connection.execute(_SQL["retire_chunks"], revision)
+        await connection.execute(
+            _SQL["set_current"], revision | {"title": title, "language": language}
+        )
+        return "current"
 
 
 def _fence(claim: Claim) -> dict[str, Any]:

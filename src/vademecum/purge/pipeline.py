@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from vademecum.errors import DataFolderUnusable
 from vademecum.model.ids import DocumentId, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt, StoreReceipt
@@ -23,8 +24,12 @@ async def purge_document(parts: PurgeParts, scope: Scope, document_id: DocumentI
     Raises: DocumentNotFound.
     """
     receipts, unnamed = await parts.store.delete(scope, document_id)
-    deleted = 0
+    deleted = left = 0
+    why = ""
     for key in unnamed:
-        deleted += await parts.blobs.delete(scope.tenant, key)
-    blobs = StoreReceipt(store="blobs", found=len(unnamed), deleted=deleted, left=0, why="")
+        try:
+            deleted += await parts.blobs.delete(scope.tenant, key)
+        except DataFolderUnusable as error:
+            left, why = left + 1, str(error)
+    blobs = StoreReceipt(store="blobs", found=deleted + left, deleted=deleted, left=left, why=why)
     return Receipt(purge_id=str(new_uuid()), stores=(*receipts, blobs))

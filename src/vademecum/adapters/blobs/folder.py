@@ -36,9 +36,16 @@ class FolderBlobs:
     async def delete(self, tenant: Tenant, key: str) -> bool:
         path = self._path(tenant, key)
         try:
+            for unfinished in path.parent.glob(f".{key}-*"):  # of a writer that was killed
+                await asyncio.to_thread(unfinished.unlink)
             await asyncio.to_thread(path.unlink)
         except FileNotFoundError:
             return False
+        except OSError as error:
+            raise DataFolderUnusable(
+                f"{path} cannot be deleted ({error.strerror})",
+                hint="make the data folder writable and delete the file",
+            ) from error
         return True
 
     def _path(self, tenant: Tenant, key: str) -> Path:
@@ -70,18 +77,20 @@ class FolderBlobs:
 
 def _write_durably(path: Path, content: bytes) -> None:
     """Write beside, flush to disk, then rename: a reader sees all of it or nothing."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.rename(name, path)
+        Path(name).rename(path)
     except OSError:
         Path(name).unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    # The folders' own names must be safe too: both may be new.
+    for folder in path.parents[:3]:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

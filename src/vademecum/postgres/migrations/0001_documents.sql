@@ -400,6 +400,12 @@ DECLARE
     lost uuid;
     rescued bigint := 0;
 BEGIN
+    -- A dead worker's jobs are done by new ones; nothing else would ever remove them.
+    DELETE FROM procrastinate_jobs j
+        WHERE j.status = 'doing'
+          AND NOT EXISTS (SELECT FROM procrastinate_workers w
+                          WHERE w.id = j.worker_id
+                            AND w.last_heartbeat > now() - interval '30 seconds');
     PERFORM set_config('vademecum.operator', 'on', true);
     FOR t IN SELECT id FROM tenant LOOP
         PERFORM set_config('vademecum.tenant', t, true);
@@ -409,11 +415,8 @@ BEGIN
               AND (r.lease_until IS NULL OR r.lease_until < now())
               AND NOT EXISTS (
                   SELECT FROM procrastinate_jobs j
-                  LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
                   WHERE j.queueing_lock = r.id::text
-                    AND (j.status = 'todo'
-                         OR (r.lease_until IS NULL AND j.status = 'doing'
-                             AND w.last_heartbeat > now() - interval '30 seconds')))
+                    AND (j.status = 'todo' OR (r.lease_until IS NULL AND j.status = 'doing')))
         LOOP
             PERFORM enqueue_ingestion(lost);
             rescued := rescued + 1;

@@ -1,14 +1,22 @@
 -- name: lock_document
--- The newest revision tells whether the bytes and settings are known already.
-SELECT d.id, d.access_set, d.metadata, d.current_revision,
-       r.id AS revision, r.number, r.state, r.content_hash, r.fingerprint
-FROM document d
-LEFT JOIN revision r ON r.tenant = d.tenant AND r.document = d.id
-WHERE d.tenant = %(tenant)s AND d.collection = %(collection)s
-  AND md5(d.uri) = md5(%(uri)s) AND d.uri = %(uri)s
-ORDER BY r.number DESC NULLS LAST
+-- What depends on the lock is read by the next query: a query that waited for a lock still sees
+-- other rows as they were before it waited.
+SELECT id, access_set, metadata = %(metadata)s::jsonb AS same_metadata
+FROM document
+WHERE tenant = %(tenant)s AND collection = %(collection)s
+  AND md5(uri) = md5(%(uri)s) AND uri = %(uri)s
+FOR UPDATE
+
+-- name: newest_revision
+-- It tells whether the bytes and settings are known already.
+SELECT id, number, state,
+       content_hash = %(content_hash)s AND fingerprint = %(fingerprint)s
+       AND asked_title IS NOT DISTINCT FROM %(asked_title)s::text
+       AND asked_language IS NOT DISTINCT FROM %(asked_language)s::text AS same
+FROM revision
+WHERE tenant = %(tenant)s AND document = %(document)s::uuid
+ORDER BY number DESC
 LIMIT 1
-FOR UPDATE OF d
 
 -- name: insert_access_set
 INSERT INTO access_set (tenant, labels, labels_key)
@@ -50,7 +58,9 @@ FROM revision r JOIN document d ON d.tenant = r.tenant AND d.id = r.document
 WHERE r.tenant = %(tenant)s AND r.id = ANY (%(ids)s::uuid[])
 
 -- name: languages
-SELECT DISTINCT language FROM document WHERE tenant = %(tenant)s
+SELECT DISTINCT language FROM document
+WHERE tenant = %(tenant)s
+  AND (%(collections)s::text[] IS NULL OR collection = ANY (%(collections)s::text[]))
 
 -- name: list_documents
 SELECT d.id, d.collection, d.uri, d.title, s.labels, d.metadata, d.language, r.state, r.reason,
@@ -102,7 +112,10 @@ WHERE c.tenant = %(tenant)s AND c.id = ANY (%(ids)s::uuid[])
   AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
 
 -- name: lock_for_delete
-SELECT id FROM document WHERE tenant = %(tenant)s AND id = %(id)s::uuid FOR UPDATE
+SELECT id FROM document
+WHERE tenant = %(tenant)s AND id = %(id)s::uuid
+  AND (%(collections)s::text[] IS NULL OR collection = ANY (%(collections)s::text[]))
+FOR UPDATE
 
 -- name: count_rows
 SELECT (SELECT count(*) FROM revision r
@@ -112,12 +125,26 @@ SELECT (SELECT count(*) FROM revision r
        i.vectors, i.keywords
 FROM index_rows(%(id)s::uuid) AS i
 
--- name: see_all_traces
+-- name: see_all_records
 SELECT set_config('vademecum.operator', 'on', true)
 
 -- name: count_traces
 SELECT count(*) AS traces FROM trace
 WHERE tenant = %(tenant)s AND documents @> ARRAY[%(id)s::uuid]
+
+-- name: count_quoting_turns
+SELECT count(*) AS turns
+FROM turn t JOIN trace x ON x.tenant = t.tenant AND x.id = t.trace
+WHERE t.tenant = %(tenant)s AND t.role = 'assistant'
+  AND x.documents @> ARRAY[%(id)s::uuid]
+  AND x.record -> 'citations' @> jsonb_build_array(jsonb_build_object('document_id', %(id)s::uuid))
+
+-- name: delete_quoting_turns
+-- An answer that quotes the document holds its text. What the person said stays.
+DELETE FROM turn t USING trace x
+WHERE t.tenant = %(tenant)s AND x.tenant = t.tenant AND x.id = t.trace AND t.role = 'assistant'
+  AND x.documents @> ARRAY[%(id)s::uuid]
+  AND x.record -> 'citations' @> jsonb_build_array(jsonb_build_object('document_id', %(id)s::uuid))
 
 -- name: delete_traces
 DELETE FROM trace WHERE tenant = %(tenant)s AND documents @> ARRAY[%(id)s::uuid]
@@ -132,7 +159,14 @@ SELECT DISTINCT blob FROM revision WHERE tenant = %(tenant)s AND blob = ANY (%(b
 DELETE FROM document WHERE tenant = %(tenant)s AND id = %(id)s::uuid
 
 -- name: counts
-SELECT (SELECT count(*) FROM document d WHERE d.tenant = %(tenant)s) AS documents,
-       (SELECT count(*) FROM chunk c WHERE c.tenant = %(tenant)s) AS chunks,
+WITH mine AS (
+    SELECT id FROM document
+    WHERE tenant = %(tenant)s
+      AND (%(collections)s::text[] IS NULL OR collection = ANY (%(collections)s::text[]))
+)
+SELECT (SELECT count(*) FROM mine) AS documents,
+       (SELECT count(*) FROM chunk c
+        WHERE c.tenant = %(tenant)s AND c.document IN (SELECT id FROM mine)) AS chunks,
        (SELECT count(*) FROM revision r
-        WHERE r.tenant = %(tenant)s AND r.state = 'accepted') AS waiting
+        WHERE r.tenant = %(tenant)s AND r.document IN (SELECT id FROM mine)
+          AND r.state = 'accepted') AS waiting

@@ -27,15 +27,17 @@ SET state = %(state)s, reason = %(reason)s, title = %(title)s, language = %(lang
     warnings = %(warnings)s::text[], chunks = %(chunks)s, new_chunks = %(new_chunks)s,
     embedded = %(embedded)s, lease_until = NULL, claim = NULL, published_at = now()
 WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND claim = %(token)s::uuid AND state = 'accepted'
-RETURNING document, number
+RETURNING number
 
--- name: lock_newer
+-- name: lock_document
+-- Every write of a document takes this lock first. What depends on it is read afterwards.
+SELECT id FROM document WHERE tenant = %(tenant)s AND id = %(document)s::uuid FOR UPDATE
+
+-- name: current_number
 -- A newer revision may have been published while this one was being read; it wins.
-SELECT d.id, r.number AS current_number
-FROM document d
-LEFT JOIN revision r ON r.tenant = d.tenant AND r.id = d.current_revision
+SELECT r.number
+FROM document d JOIN revision r ON r.tenant = d.tenant AND r.id = d.current_revision
 WHERE d.tenant = %(tenant)s AND d.id = %(document)s::uuid
-FOR UPDATE OF d
 
 -- name: retire_chunks
 DELETE FROM chunk

@@ -1,0 +1,193 @@
+"""Which parts does a test ingest and ask with? The real ones, but for the model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from vademecum.adapters.blobs.folder import FolderBlobs
+from vademecum.adapters.chunkers.structure import StructureChunker
+from vademecum.adapters.clock import SystemClock
+from vademecum.adapters.parsers.child import parse
+from vademecum.answer.pipeline import AnswerParts
+from vademecum.app import AVERAGE_LENGTH, App, Catalogue
+from vademecum.ingest.accept import fingerprint
+from vademecum.ingest.pipeline import IngestParts
+from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
+from vademecum.model.ids import DocumentId, RevisionId
+from vademecum.model.principal import Scope
+from vademecum.ports.parser import Parser
+from vademecum.ports.store import Accepted
+from vademecum.postgres.document import PostgresDocuments
+from vademecum.postgres.index import PostgresIndex, current_generation
+from vademecum.postgres.jobs import PostgresJobs
+from vademecum.postgres.pool import Pool
+from vademecum.postgres.record import PostgresRecords
+from vademecum.postgres.revision import PostgresRevisions
+from vademecum.retrieve.pipeline import RetrieveParts
+from vademecum.testing.embedders import HashEmbedder
+from vademecum.text.analyse import VERSION as ANALYSER_VERSION
+
+OPERATOR = Scope.for_operator("default")
+
+
+class HereParser:
+    """The readers of the child process, called in this one: a child costs .3 s a document."""
+
+    fingerprint = "readers-of-tests"
+
+    async def parse(self, content: bytes, uri: str) -> ParsedDocument:
+        return parse(content, uri)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """A whole App over a fresh database, and what tests look at beside it."""
+
+    app: App
+    embedder: HashEmbedder
+    blobs: Path
+    superuser: str
+
+    @property
+    def documents(self) -> PostgresDocuments:
+        return self.app.catalogue.documents
+
+    @property
+    def revisions(self) -> PostgresRevisions:
+        revisions = self.app.ingest_parts.revisions
+        assert isinstance(revisions, PostgresRevisions)
+        return revisions
+
+    @property
+    def embedded(self) -> int:
+        """How many passages were embedded so far."""
+        return sum(len(call.texts) for call in self.embedder.calls if call.role == "passage")
+
+    async def ingest(self, *sources: Source, scope: Scope = OPERATOR) -> list[IngestResult]:
+        return await self.app.ingest(sources, scope=scope)
+
+    async def accept(self, source: Source, scope: Scope = OPERATOR) -> Accepted:
+        """Accept without work, as `--no-wait` does."""
+        blob = await self.app.catalogue.blobs.put(scope.tenant, source.content)
+        return await self.documents.accept(scope, source, blob, self.app.fingerprint)
+
+    async def found(self, text: str, *, scope: Scope = OPERATOR, k: int = 50) -> list[str]:
+        """The texts of the passages of a search, best first."""
+        found = await self.app.search(text, scope=scope, k=k)
+        assert found.retrieval.degraded == ()
+        return [passage.source.chunk.text for passage in found.retrieval.passages]
+
+    def sql(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Run a query as a superuser, whom no row-level security binds."""
+        with psycopg.connect(self.superuser, autocommit=True) as connection:
+            cursor = connection.execute(query, values or None)
+            return cursor.fetchall() if cursor.description else []
+
+    def count(self, table: str) -> int:
+        return int(self.sql(f"SELECT count(*) FROM vademecum.{table}")[0][0])
+
+    def tables_with(self, needle: str) -> list[str]:
+        """Every table, of every schema, one of whose rows holds the text."""
+        tables = self.sql(
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
+            " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+        )
+        return [
+            table
+            for (table,) in tables
+            if self.sql(f"SELECT 1 FROM {table} t WHERE t::text LIKE %s LIMIT 1", f"%{needle}%")
+        ]
+
+    def stored_files(self) -> list[Path]:
+        return [path for path in self.blobs.rglob("*") if path.is_file()]
+
+    def lose_lease(self, revision_id: RevisionId) -> None:
+        self.sql(
+            "UPDATE vademecum.revision SET lease_until = now() - interval '1 s' WHERE id = %s",
+            revision_id,
+        )
+
+    async def chunk_texts(self, document_id: DocumentId, scope: Scope = OPERATOR) -> list[str]:
+        return [chunk.text for chunk in await self.documents.chunks(scope, document_id)]
+
+
+async def make_bench(
+    pool: Pool,
+    superuser: str,
+    folder: Path,
+    *,
+    parser: Parser | None = None,
+    embedder: HashEmbedder | None = None,
+    tokens: int = 20,
+) -> Bench:
+    """Compose what `vademecum.app` composes, over `pool`, with the hash embedder."""
+    embedder = embedder or HashEmbedder()
+    generation = await current_generation(pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH)
+    parser = parser or HereParser()
+    chunker = StructureChunker(tokens)
+    catalogue = Catalogue(
+        documents=PostgresDocuments(pool),
+        records=PostgresRecords(pool),
+        blobs=FolderBlobs(folder),
+        jobs=PostgresJobs(pool),
+        pool=pool,
+    )
+    app = App(
+        catalogue=catalogue,
+        ingest_parts=IngestParts(
+            revisions=PostgresRevisions(pool, generation.id),
+            blobs=catalogue.blobs,
+            parser=parser,
+            chunker=chunker,
+            tokenizer=embedder,
+            embedder=embedder,
+            generation=generation,
+        ),
+        answer_parts=AnswerParts(
+            retrieve=RetrieveParts(
+                store=catalogue.documents,
+                index=PostgresIndex(pool, generation),
+                embedder=embedder,
+                clock=SystemClock(),
+            ),
+            records=catalogue.records,
+            encoder=embedder,
+            language_model=None,
+            counter=embedder,
+            temperature=None,
+            show_unsupported=False,
+        ),
+        fingerprint=fingerprint(parser, chunker, embedder.space),
+    )
+    return Bench(app=app, embedder=embedder, blobs=folder, superuser=superuser)
+
+
+def source(
+    uri: str,
+    text: str | bytes,
+    *,
+    collection: str = "default",
+    access: Sequence[str] = ("tenant",),
+    metadata: dict[str, MetadataValue] | None = None,
+    language: str | None = "en",
+    title: str | None = None,
+) -> Source:
+    """A document of a test, English unless told otherwise."""
+    return Source(
+        uri=uri,
+        content=text if isinstance(text, bytes) else text.encode(),
+        collection=collection,
+        access=tuple(access),
+        metadata=metadata or {},
+        language=language,
+        title=title,
+    )
+
+
+def paragraphs(words: Sequence[str]) -> str:
+    """A text of one chunk a word: two paragraphs are more than a chunk of 20 tokens."""
+    line = "The {word} rule stands alone in this part of plain text and words, for {word}."
+    return "\n\n".join(line.format(word=word) for word in words)

@@ -1,0 +1,281 @@
+"""Does the schema come to be, once, whole, with whatever login there is?"""
+
+import contextlib
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from support import OPERATOR, make_bench, paragraphs, source
+
+from vademecum.app import open_catalogue
+from vademecum.errors import DatabaseAway, ExtensionUnusable, MigrationFailed, ServerVersionWrong
+from vademecum.postgres import embedded
+from vademecum.postgres import migrate as migrate_module
+from vademecum.postgres.isolation import check_isolation
+from vademecum.postgres.migrate import Migration, check_vector_version, migrate, migrations
+from vademecum.postgres.pool import open_pool
+from vademecum.settings import load
+
+
+def _run(url: str, *statements: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement)  # type: ignore[call-overload]
+        return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture
+def empty_url(server: embedded.Server) -> Iterator[str]:
+    """A superuser's address of a database that holds nothing."""
+    name = f"empty_{uuid.uuid4().hex[:16]}"
+    _run(server.url, f"CREATE DATABASE {name} TEMPLATE template0")
+    yield make_conninfo(server.url, dbname=name)
+    _run(server.url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def logins(server: embedded.Server, empty_url: str) -> Iterator[list[str]]:
+    """Two fresh logins that may do nothing yet; the roles of the app are there already."""
+    names = [f"login_{uuid.uuid4().hex[:8]}" for _ in range(2)]
+    _run(server.url, *(f"CREATE ROLE {name} LOGIN" for name in names))
+    yield names
+    _run(empty_url, f"DROP OWNED BY {', '.join(names)} CASCADE")
+    _run(server.url, *(f"DROP ROLE {name}" for name in names))
+
+
+def test_from_nothing_and_then_nothing(empty_url: str) -> None:
+    names = [step.name for step in migrations()]
+    assert migrate(empty_url) == names
+    assert names[1] == "0001_documents"
+    assert migrate(empty_url) == []
+    rows = _run(empty_url, "SELECT name, checksum FROM vademecum.migration ORDER BY name")
+    assert rows == [(step.name, step.checksum) for step in migrations()]
+
+
+def test_the_schema_has_no_owner_who_passes_row_level_security(empty_url: str) -> None:
+    migrate(empty_url)
+    owners = _run(
+        empty_url,
+        "SELECT DISTINCT r.rolname, r.rolsuper, r.rolbypassrls FROM pg_class c"
+        " JOIN pg_roles r ON r.oid = c.relowner WHERE c.relnamespace = 'vademecum'::regnamespace",
+    )
+    assert owners == [("vademecum_owner", False, False)]
+
+
+def test_two_processes_at_once(empty_url: str) -> None:
+    code = "import sys; from vademecum.postgres.migrate import migrate; print(migrate(sys.argv[1]))"
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, empty_url],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for _ in range(3)
+    ]  # fmt: skip
+    told = sorted(process.communicate(timeout=60) for process in running)
+    assert [process.returncode for process in running] == [0, 0, 0], told
+    assert [out.strip() for out, _ in told].count("[]") == 2
+
+
+def test_a_changed_step_is_refused(empty_url: str) -> None:
+    migrate(empty_url)
+    _run(empty_url, "UPDATE vademecum.migration SET checksum = 'x' WHERE name = '0001_documents'")
+    with pytest.raises(MigrationFailed, match="0001_documents is not the one that was applied"):
+        migrate(empty_url)
+
+
+def test_a_database_of_a_newer_release_is_refused(empty_url: str) -> None:
+    migrate(empty_url)
+    _run(empty_url, "INSERT INTO vademecum.migration VALUES ('9999_later', 'x')")
+    with pytest.raises(MigrationFailed, match=r"newer release .it has 9999_later"):
+        migrate(empty_url)
+
+
+def test_another_release_of_the_queue_is_no_fault(empty_url: str) -> None:
+    migrate(empty_url)
+    _run(
+        empty_url,
+        "UPDATE vademecum.migration SET name = '0000_procrastinate_0.1', checksum = 'x'"
+        " WHERE name LIKE '0000%'",
+    )
+    assert migrate(empty_url) == []
+
+
+def test_a_step_that_fails_leaves_nothing_of_itself(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = migrations()
+    broken = Migration(
+        name="0099_broken", text="CREATE TABLE half (id int); SELECT 1 / 0; CREATE TABLE rest ();"
+    )
+    monkeypatch.setattr(migrate_module, "migrations", lambda: [*steps, broken])
+    with pytest.raises(MigrationFailed, match=r"0099_broken failed .division by zero"):
+        migrate(empty_url)
+    assert _run(empty_url, "SELECT to_regclass('vademecum.half')") == [(None,)]
+    assert _run(empty_url, "SELECT count(*) FROM vademecum.migration") == [(len(steps),)]
+    mended = replace(broken, text="CREATE TABLE half (id int)")
+    monkeypatch.setattr(migrate_module, "migrations", lambda: [*steps, mended])
+    assert migrate(empty_url) == ["0099_broken"]
+
+
+def test_whoever_waits_too_long_is_told_so(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrate_module, "_LOCK_SECONDS", 1)
+    with psycopg.connect(empty_url, autocommit=True) as holder:
+        holder.execute("SELECT pg_advisory_lock(%s)", (migrate_module._LOCK_KEY,))
+        with pytest.raises(MigrationFailed, match="another process held the schema") as caught:
+            migrate(empty_url)
+    assert "vade migrate" in caught.value.hint
+    assert migrate(empty_url)
+
+
+@pytest.mark.parametrize(
+    "version", ["0.8.4", "0.8.4.1", "0.8.6", "0.9.0", "0.10", "1.0", "0.8.4-dev"]
+)
+def test_a_sound_pgvector_is_taken(version: str) -> None:
+    check_vector_version(version)
+
+
+@pytest.mark.parametrize(
+    "version", ["0.8.3", "0.8.3.9", "0.8", "0.7.4", "0.8.0-rc1", "", "unknown"]
+)
+def test_an_old_pgvector_is_refused(version: str) -> None:
+    with pytest.raises(ExtensionUnusable, match=r"0\.8\.4"):
+        check_vector_version(version)
+
+
+def test_an_old_server_is_refused(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrate_module, "OLDEST_SERVER", 99)
+    with pytest.raises(ServerVersionWrong, match="the server is PostgreSQL 18"):
+        migrate(empty_url)
+    assert _run(empty_url, "SELECT to_regnamespace('vademecum')") == [(None,)]
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseAway) as caught:
+        migrate(f"postgresql://somebody:secret@/nothing?host={tmp_path}")
+    assert "secret" not in str(caught.value)
+
+
+def _least(url: str, login: str) -> list[str]:
+    """What a superuser must do for a login that sets up the database; nothing of it is spare."""
+    database = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
+    return [
+        "CREATE EXTENSION vector SCHEMA public",
+        f'GRANT "vademecum_app" TO "{login}"',
+        f'GRANT CREATE ON DATABASE "{database}" TO "{login}"',
+    ]
+
+
+async def test_a_login_without_rights_is_told_what_to_run(
+    empty_url: str, logins: list[str], tmp_path: Path
+) -> None:
+    url = make_conninfo(empty_url, user=logins[0])
+    with pytest.raises(MigrationFailed) as caught:
+        migrate(url)
+    assert "\n" not in str(caught.value)
+    assert logins[0] in caught.value.message
+    statements = caught.value.hint.split(": ", 1)[1].split("; ")
+    assert statements == _least(empty_url, logins[0])
+    _run(empty_url, *statements)
+    await _works(url, None, tmp_path, empty_url)
+    owners = _run(
+        empty_url,
+        "SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class"
+        " WHERE relnamespace = 'vademecum'::regnamespace",
+    )
+    assert owners == [(logins[0],)]
+
+
+@pytest.mark.parametrize("left_out", range(3))
+def test_each_of_these_rights_is_needed(empty_url: str, logins: list[str], left_out: int) -> None:
+    statements = _least(empty_url, logins[0])
+    left = statements.pop(left_out)
+    _run(empty_url, *statements)
+    with pytest.raises(MigrationFailed) as caught:
+        migrate(make_conninfo(empty_url, user=logins[0]))
+    assert left in caught.value.hint
+
+
+async def test_a_login_that_may_make_roles_makes_them(open_folder: Path, tmp_path: Path) -> None:
+    """On a server that has none of our roles yet, as a hosted one."""
+    with contextlib.closing(embedded.start(open_folder)) as fresh:
+        _run(
+            fresh.url,
+            "CREATE ROLE owner LOGIN CREATEROLE",
+            "CREATE DATABASE theirs OWNER owner",
+            "CREATE ROLE nobody LOGIN",
+        )
+        superuser = make_conninfo(fresh.url, dbname="theirs")
+        with pytest.raises(MigrationFailed) as caught:
+            migrate(make_conninfo(superuser, user="nobody"))
+        assert 'CREATE ROLE "vademecum_worker" NOLOGIN' in caught.value.hint
+        _run(superuser, "CREATE EXTENSION vector SCHEMA public")
+        await _works(make_conninfo(superuser, user="owner"), None, tmp_path, superuser)
+
+
+async def test_a_working_login_apart_from_a_superuser(
+    empty_url: str, logins: list[str], tmp_path: Path
+) -> None:
+    for _ in range(2):
+        await _works(make_conninfo(empty_url, user=logins[1]), empty_url, tmp_path, empty_url)
+
+
+async def test_a_working_login_apart_from_an_owner(
+    empty_url: str, logins: list[str], tmp_path: Path
+) -> None:
+    owner, app = (make_conninfo(empty_url, user=name) for name in logins)
+    _run(empty_url, *_least(empty_url, logins[0]))
+    with pytest.raises(MigrationFailed, match="may not let") as caught:
+        migrate(owner, login=logins[1])
+    _run(empty_url, caught.value.hint.split(": ", 1)[1])
+    await _works(app, owner, tmp_path, empty_url)
+    await _works(app, None, tmp_path, empty_url)  # day by day, the owner's password is not needed
+    owned = _run(
+        empty_url, f"SELECT count(*) FROM pg_class WHERE relowner = '{logins[1]}'::regrole"
+    )
+    assert owned == [(0,)]
+    for statement in (
+        "SELECT * FROM vademecum.chunk_vector",
+        "SELECT * FROM vademecum.tenant",
+        "ALTER TABLE vademecum.chunk DISABLE ROW LEVEL SECURITY",
+        "DROP TABLE vademecum.chunk",
+        "CREATE TABLE vademecum.mine (id int)",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            _run(app, statement)
+    assert _run(app, "SELECT count(*) FROM vademecum.chunk") == [(0,)]
+
+
+def test_a_working_login_that_does_not_exist(empty_url: str) -> None:
+    with pytest.raises(MigrationFailed, match="there is no login 'nobody_here'"):
+        migrate(empty_url, login="nobody_here")
+
+
+async def _works(url: str, owner_url: str | None, home: Path, superuser: str) -> None:
+    """Migrate, check the walls, ingest, search, delete, rescue: with these logins only."""
+    environment = {"DATABASE_URL": url, "VADE_HOME": str(home)}
+    if owner_url:
+        environment["DATABASE_OWNER_URL"] = owner_url
+    loaded = load(config=None, flags={}, environment=environment)
+    async with open_catalogue(loaded):
+        pass
+    async with open_pool(url, size=4) as pool:
+        await check_isolation(pool)
+        bench = await make_bench(pool, superuser, home / "blobs")
+        (result,) = await bench.ingest(source("a", paragraphs(["quokka"])))
+        assert result.status == "ready"
+        assert len(await bench.found("quokka")) == 1
+        await bench.app.ask("quokka", scope=OPERATOR)
+        assert await bench.app.catalogue.jobs.rescue() == 0
+        accepted = await bench.accept(source("b", paragraphs(["numbat"])))
+        bench.sql("DELETE FROM vademecum.procrastinate_jobs")
+        assert await bench.app.catalogue.jobs.rescue() == 1
+        (again,) = await bench.ingest(source("b", paragraphs(["numbat"])))
+        assert (again.id, again.status) == (accepted.document_id, "ready")
+        for document in (result, again):
+            assert (await bench.app.catalogue.delete(document.id, scope=OPERATOR)).complete
