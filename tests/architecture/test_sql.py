@@ -2,20 +2,16 @@
 
 import ast
 import re
-import sys
 from pathlib import Path
 
 import psycopg
 import pytest
+from tenant_predicate import check_folder, faults, tenant_tables
 
 from vademecum.postgres.queries import load, nouns
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "vademecum"
-sys.path.insert(0, str(ROOT / "tools"))
-
-from tenant_predicate import check_folder, faults, tenant_tables  # noqa: E402
-
 _VERB = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|CREATE|ALTER|DROP|SET)\s+\S+\s")
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 

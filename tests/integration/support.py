@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from vademecum.retrieve.pipeline import RetrieveParts
 from vademecum.testing.embedders import HashEmbedder
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 
+TODAY = datetime.now(UTC).date()
 OPERATOR = Scope.for_operator("default")
 
 

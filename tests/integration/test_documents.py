@@ -2,11 +2,12 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
-from support import OPERATOR, Bench, make_bench, paragraphs, source
+from support import OPERATOR, TODAY, Bench, make_bench, paragraphs, source
 
 from vademecum.adapters.clock import SystemClock
 from vademecum.adapters.parsers.jail import ChildParser
@@ -87,7 +88,7 @@ async def test_a_shorter_version_leaves_no_tail(bench: Bench) -> None:
     assert result.chunks == 3
     for table in ("chunk", "chunk_vector", "chunk_terms"):
         assert bench.count(table) == 3, table
-    assert await bench.documents.confirm(OPERATOR, old) == {}
+    assert await bench.documents.confirm(OPERATOR, old, TODAY) == {}
     assert not any(TEN[9] in text for text in await bench.found(TEN[9]))
     history = await bench.documents.history(OPERATOR, first.id)
     assert [(r.number, r.state, r.current) for r in history] == [
@@ -624,3 +625,34 @@ async def test_no_question_breaks_the_store(bench: Bench, question: str) -> None
     await bench.ingest(source("a", paragraphs(["quokka"])))
     await bench.app.search(question, scope=OPERATOR)
     await bench.app.ask(question, scope=OPERATOR)
+
+
+async def test_only_what_is_in_force_today_is_found(bench: Bench) -> None:
+    yesterday, tomorrow = (TODAY + timedelta(days=n) for n in (-1, 1))
+    cases = {
+        "past": {"effective_until": yesterday.isoformat()},
+        "future": {"effective_from": tomorrow.isoformat()},
+        "last day": {"effective_until": TODAY.isoformat()},
+        "first day": {"effective_from": TODAY.isoformat()},
+        "always": {},
+    }
+    sources = [
+        replace(source(name, "The gate opens at nine."), metadata=metadata)
+        for name, metadata in cases.items()
+    ]
+    results = await bench.ingest(*sources)
+    assert {r.status for r in results} == {"ready"}
+    found = await bench.app.search("gate opens", scope=OPERATOR, k=10)
+    assert {p.source.uri for p in found.retrieval.passages} == {"last day", "first day", "always"}
+    (result,) = await bench.ingest(replace(sources[0], metadata={}))
+    assert result.status == "unchanged"
+    found = await bench.app.search("gate opens", scope=OPERATOR, k=10)
+    assert "past" in {p.source.uri for p in found.retrieval.passages}
+
+
+async def test_a_date_that_is_none_is_refused(bench: Bench) -> None:
+    (result,) = await bench.ingest(
+        replace(source("a", "text"), metadata={"effective_until": "soon"})
+    )
+    assert (result.status, result.id) == ("rejected", None)
+    assert "effective_until" in result.reason

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from support import Bench, make_bench, source
+from support import TODAY, Bench, make_bench, source
 
 from vademecum.errors import ConversationNotFound, NotFound
 from vademecum.model.ids import (
@@ -142,7 +142,7 @@ async def everything(world: World, scope: Scope) -> list[Any]:
     got: list[Any] = [
         await documents.all(scope),
         await documents.results(scope, world.revisions),
-        await documents.confirm(scope, world.chunks),
+        await documents.confirm(scope, world.chunks, TODAY),
         await index.search_dense(scope, vector, 50),
         await index.search_keyword(scope, dict.fromkeys(terms, 1.0), 50),
         [(await app.search(QUESTION, scope=scope, mode=m)).retrieval
@@ -422,7 +422,7 @@ async def test_without_row_level_security_the_predicate_isolates(world: World) -
     _without_row_security(world.bench)
     assert await foreign_seen(world) == set()
     for scope, visible in VISIBLE:
-        confirmed = await world.bench.documents.confirm(scope, world.chunks)
+        confirmed = await world.bench.documents.confirm(scope, world.chunks, TODAY)
         assert {c.uri[:-4] for c in confirmed.values()} == visible
 
 

@@ -124,7 +124,8 @@ def _is_current(connection: Connection[TupleRow]) -> bool:
     ).fetchone()
     if readable is None:
         return False
-    done = dict(connection.execute("SELECT name, checksum FROM vademecum.migration").fetchall())
+    rows = connection.execute("SELECT name, checksum FROM vademecum.migration").fetchall()
+    done = {str(name): str(checksum) for name, checksum in rows}
     ours = {step.name: step.checksum for step in migrations() if not _is_queue(step.name)}
     # The queue's own upgrades come as migrations of ours.
     return len(done) > len(ours) and ours == {n: c for n, c in done.items() if not _is_queue(n)}

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 
-from vademecum.adapters.parsers.markdown import parse_markdown
 from vademecum.adapters.parsers.media_type import JSON, MARKDOWN, PDF, TEXT, media_type
 from vademecum.adapters.parsers.plain import parse_json, parse_text
 from vademecum.errors import LimitExceeded, VademecumError
@@ -22,15 +21,24 @@ MOST_CHARACTERS = 20_000_000
 Reader = Callable[[bytes, str, str], ParsedDocument]
 
 
+# A document pays only for its own format's library.
+
+
+def _markdown(content: bytes, uri: str, kind: str) -> ParsedDocument:
+    from vademecum.adapters.parsers.markdown import parse_markdown
+
+    return parse_markdown(content, uri, kind)
+
+
 def _pdf(content: bytes, uri: str, kind: str) -> ParsedDocument:
-    from vademecum.adapters.parsers.pdf import parse_pdf  # only a PDF pays for its library
+    from vademecum.adapters.parsers.pdf import parse_pdf
 
     return parse_pdf(content, uri, kind)
 
 
 READERS: dict[str, Reader] = {
     PDF: _pdf,
-    MARKDOWN: parse_markdown,
+    MARKDOWN: _markdown,
     TEXT: parse_text,
     JSON: parse_json,
 }
