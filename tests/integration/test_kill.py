@@ -146,7 +146,7 @@ def _cycle(land: Land, cycle: int, draw: random.Random) -> None:
         for number in draw.sample(range(first), CHANGED_DOCUMENTS):
             land.write(number)
     process = land.start("ingest", land.documents)
-    moment = time.monotonic() + draw.uniform(0.8, 5.0)
+    moment = time.monotonic() + draw.uniform(0.8, 8.0)
     watching = threading.Thread(target=land.watch, args=(moment,))
     watching.start()
     time.sleep(max(0.0, moment - time.monotonic()))

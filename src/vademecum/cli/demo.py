@@ -1,6 +1,9 @@
 """`vade demo`: the box office example, from nothing to six answers."""
 
 import asyncio
+import os
+import shutil
+import sys
 import time
 import tomllib
 from dataclasses import replace
@@ -62,7 +65,7 @@ def demo() -> None:
             }
         )
         return
-    _show_next_steps()
+    _show_next_steps(written=any(answer.mode == "generated" for answer in answers))
 
 
 async def _ingest(app: App, folder: Path, count: Count) -> list[IngestResult]:
@@ -92,13 +95,30 @@ async def _ask(app: App, question: str) -> Answer:
     return answer
 
 
-def _show_next_steps() -> None:
+def _show_next_steps(*, written: bool) -> None:
+    vade = escape(_command())
+    if home := os.environ.get("VADE_HOME"):
+        out.print(
+            f"\n[bold]Go on[/] (its data is in {escape(home)})\n  export VADE_HOME={escape(home)}"
+        )
+    else:
+        out.print("\n[bold]Go on[/]")
     out.print(
-        "\n[bold]Go on[/]\n"
-        '  vade ask "Which gates open first at Estádio Serra Verde?"\n'
-        "  vade ingest PATH              put your own documents in\n"
-        "  vade documents list           see what is in, and what was read from it\n"
-        "  vade status                   see what runs; vade stop ends the database server\n"
-        "\nNo language model is set, so answers are quotations. To have them written:\n"
-        "  VADE_MODELS__LANGUAGE=openai:NAME (with OPENAI_API_KEY), anthropic:NAME or ollama:NAME"
+        f'  {vade} ask "Which gates open first at Estádio Serra Verde?"\n'
+        f"  {vade} ingest PATH       put your own documents in\n"
+        f"  {vade} documents list    see what is in, and what was read from it\n"
+        f"  {vade} status            see what runs; `stop` ends the database server"
     )
+    if not written:
+        out.print(
+            "\nNo language model is set, so answers are quotations. To have them written, set\n"
+            "  VADE_MODELS__LANGUAGE=openai:NAME (with OPENAI_API_KEY), anthropic:NAME, ollama:NAME"
+        )
+
+
+def _command() -> str:
+    """Return how this program is called from here."""
+    called = Path(sys.argv[0])
+    if shutil.which("vade") or not called.is_file():
+        return "vade"
+    return os.path.relpath(called)

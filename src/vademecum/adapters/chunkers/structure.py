@@ -33,8 +33,7 @@ class StructureChunker:
         start = end = used = 0
         path: tuple[str, ...] = ()
         only_headings = True
-        for piece_start, piece_end, block in self._pieces(document, tokenizer):
-            cost = tokenizer.count(document.text[piece_start:piece_end])
+        for piece_start, piece_end, cost, block in self._pieces(document, tokenizer):
             same_section = path == block.heading_path or only_headings
             if start < end and (not same_section or used + cost > self._tokens):
                 spans.append(Span(start=start, end=end, heading_path=path))
@@ -49,18 +48,20 @@ class StructureChunker:
 
     def _pieces(
         self, document: ParsedDocument, tokenizer: Tokenizer
-    ) -> Iterator[tuple[int, int, Block]]:
-        """Yield stretches of at most `tokens` tokens, in order, blanks at both ends left out."""
+    ) -> Iterator[tuple[int, int, int, Block]]:
+        """Yield stretches of at most `tokens` tokens with their cost in tokens, in order, blanks
+        at both ends left out."""
         for block in document.blocks:
-            for start, end in self._cut(document.text, block, tokenizer):
+            for start, end, cost in self._cut(document.text, block, tokenizer):
                 text = document.text[start:end]
                 if stripped := text.strip():
                     begin = start + len(text) - len(text.lstrip())
-                    yield begin, begin + len(stripped), block
+                    yield begin, begin + len(stripped), cost, block
 
-    def _cut(self, text: str, block: Block, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
-        if tokenizer.count(text[block.start : block.end]) <= self._tokens:
-            yield block.start, block.end
+    def _cut(self, text: str, block: Block, tokenizer: Tokenizer) -> Iterator[tuple[int, int, int]]:
+        whole = tokenizer.count(text[block.start : block.end])
+        if whole <= self._tokens:
+            yield block.start, block.end, whole
             return
         inner = text[block.start : block.end]
         by_rows = block.kind in ("table", "code", "list")
@@ -73,19 +74,19 @@ class StructureChunker:
         for unit_start, unit_end in units:
             cost = tokenizer.count(inner[unit_start:unit_end])
             if end > start and used + cost > self._tokens:
-                yield block.start + start, block.start + end
+                yield block.start + start, block.start + end, used
                 start, used = unit_start, 0
             elif end == start:
                 start = unit_start
             if cost > self._tokens:
                 for a, b in self._cut_hard(inner[unit_start:unit_end], tokenizer):
-                    yield block.start + unit_start + a, block.start + unit_start + b
+                    yield block.start + unit_start + a, block.start + unit_start + b, self._tokens
                 start = end = unit_end
                 used = 0
                 continue
             end, used = unit_end, used + cost
         if end > start:
-            yield block.start + start, block.start + end
+            yield block.start + start, block.start + end, used
 
     def _cut_hard(self, text: str, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
         """Cut where no sentence ends: after a blank if there is one, never inside a cluster."""

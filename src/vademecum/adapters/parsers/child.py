@@ -57,8 +57,10 @@ def parse(content: bytes, uri: str) -> ParsedDocument:
 
 
 def main() -> None:
+    """Read one document from stdin under limits, and answer on stdout."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    # At the lower limit comes the signal that tells why it ended, at the higher one the other.
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     request = json.loads(sys.stdin.buffer.readline())

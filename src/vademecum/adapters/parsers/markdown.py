@@ -1,6 +1,5 @@
 """How is Markdown read? The text stays as written; only its structure is learned."""
 
-import regex
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -18,7 +17,6 @@ _KINDS: dict[str, BlockKind] = {
     "html_block": "paragraph",
     "blockquote_open": "quote",
 }
-_EMPHASIS = regex.compile(r"[*_`]+")
 
 
 def parse_markdown(content: bytes, uri: str, media_type: str) -> ParsedDocument:
@@ -39,7 +37,7 @@ def parse_markdown(content: bytes, uri: str, media_type: str) -> ParsedDocument:
             continue
         if token.type == "heading_open":
             level = int(token.tag[1])
-            name = _EMPHASIS.sub("", tokens[position + 1].content).strip()
+            name = _plain(tokens[position + 1])
             path = [*((above, text) for above, text in path if above < level), (level, name)]
             title = title or name
             kind: BlockKind = "heading"
@@ -55,6 +53,15 @@ def parse_markdown(content: bytes, uri: str, media_type: str) -> ParsedDocument:
         media_type=media_type,
         warnings=(),
     )
+
+
+def _plain(inline: Token) -> str:
+    """Return a heading's words, without its marks and the addresses of its links."""
+    return "".join(
+        " " if part.type in ("softbreak", "hardbreak") else part.content
+        for part in inline.children or ()
+        if part.type != "html_inline"
+    ).strip()
 
 
 def _offsets(token: Token, line_starts: list[int], text: str) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 import codecs
 import json
+import re
 from pathlib import PurePosixPath
 
 from vademecum.errors import MediaTypeUnknown
@@ -21,12 +22,14 @@ _BINARY = {
     b"\x1f\x8b": "a gzip archive",
     b"\x7fELF": "a program",
 }
+# Other bytes may stand before it, but a text that only names the mark is no PDF.
+_PDF_HEAD = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])\s*%PDF-\d")
 _BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def media_type(content: bytes, uri: str) -> str:
     """Return the media type of a document. Raises MediaTypeUnknown for what cannot be read."""
-    if b"%PDF-" in content[:1024]:
+    if _PDF_HEAD.search(content[:1024]):
         return PDF
     for magic, name in _BINARY.items():
         if content.startswith(magic):

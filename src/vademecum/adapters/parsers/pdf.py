@@ -25,18 +25,28 @@ _LINE_PITCH = 1.75  # of the type size: more from baseline to baseline is a new 
 _BULLET = regex.compile(r"\s*(?:[•·▪◦–—*-]|\d{1,2}[.)]|[a-z]\))\s+")
 _DIGITS = regex.compile(r"\d+")
 _END_HYPHEN = regex.compile(r"(?<=\p{Ll})[-\u00ad\ufffe\x02]$")
+# What the library puts for a hyphen at a line's end; between small letters it parts one word.
+_MENDED = regex.compile(r"(?<=\p{Ll})[\ufffe\x02](?=\p{Ll})")
+_JOINED = regex.compile(r"[\ufffe\x02](?!$)")
+# What programs write where nobody gave a title.
+_NO_TITLE = regex.compile(r"untitled\b.*|\(anonymous\)|unspecified|microsoft \w+ - .*", regex.I)
 _FONT_NAME_BYTES = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A printed line. `size` and `baseline` (from the page's top) are in points; `edge` tells
-    whether it stands at the very top or bottom of its page."""
+    """A printed line. `size` and baselines (from the page's top) are in points; `edge` tells
+    whether it stands at the very top or bottom of its page.
+
+    The library joins a line that ends in a hyphen with the next one, so a line may end lower
+    than it begins.
+    """
 
     text: str
     size: float
     bold: bool
     baseline: float
+    last_baseline: float
     edge: bool
 
 
@@ -54,6 +64,8 @@ def parse_pdf(content: bytes, uri: str, media_type: str) -> ParsedDocument:
         if len(pdf) > MOST_PAGES:
             raise LimitExceeded(f"{uri} has over {MOST_PAGES} pages", hint="split the document")
         title = clean(pdf.get_metadata_value("Title") or "").strip()
+        if _NO_TITLE.fullmatch(title):
+            title = ""
         pages = [list(_lines(pdf, number)) for number in range(len(pdf))]
     finally:
         pdf.close()
@@ -79,7 +91,7 @@ def _lines(pdf: pypdfium2.PdfDocument, number: int) -> Iterator[Line]:
     height = page.get_height() or 1.0
     position = 0
     for raw in text_page.get_text_range().split("\n"):
-        text = clean(raw).strip()
+        text = clean(_JOINED.sub("-", _MENDED.sub("", raw))).strip()
         if text:
             first = position + len(raw) - len(raw.lstrip())
             last = position + len(raw.rstrip()) - 1
@@ -90,6 +102,7 @@ def _lines(pdf: pypdfium2.PdfDocument, number: int) -> Iterator[Line]:
                 size=round(pdfium.FPDFText_GetFontSize(text_page, last), 1),
                 bold=_is_bold(text_page, first) and _is_bold(text_page, last),
                 baseline=baseline,
+                last_baseline=height - _origin(text_page, last),
                 edge=not _EDGE_SHARE < baseline / height < 1 - _EDGE_SHARE,
             )
         position += len(raw) + 1
@@ -196,7 +209,7 @@ def _continues(held: list[Line], line: Line, body: float) -> bool:
         return False
     if _BULLET.match(line.text):
         return False
-    step = line.baseline - last.baseline
+    step = line.baseline - last.last_baseline
     if step < 0:  # the next column
         return not last.text.endswith((".", ":", "!", "?"))
     return step <= _LINE_PITCH * max(line.size, 1.0)

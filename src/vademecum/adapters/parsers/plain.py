@@ -2,6 +2,7 @@
 
 import codecs
 import json
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -11,7 +12,7 @@ from vademecum.errors import DocumentUnreadable
 from vademecum.model.document import Block, ParsedDocument
 from vademecum.text.normalise import clean
 
-_PARAGRAPH = regex.compile(r"\S(?:[^\n]|\n(?!\s*\n))*")
+_BLANK_LINES = regex.compile(r"\n\s*\n")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -34,14 +35,28 @@ def parse_text(content: bytes, uri: str, media_type: str) -> ParsedDocument:
     """Read text: paragraphs stand apart by blank lines; a short first line is the title."""
     text = clean(decode(content))
     blocks = tuple(
-        Block(kind="paragraph", start=match.start(), end=match.end(), level=0, heading_path=())
-        for match in _PARAGRAPH.finditer(text)
+        Block(kind="paragraph", start=start, end=end, level=0, heading_path=())
+        for start, end in _paragraphs(text)
     )
     first = text.strip().split("\n", 1)[0].strip()
     title = first if 0 < len(first) <= 80 and not first.endswith(".") else _name(uri)
     return ParsedDocument(
         text=text, blocks=blocks, page_starts=(), title=title, media_type=media_type, warnings=()
     )
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of what stands between blank lines, blanks at both ends left out."""
+    start = 0
+    for gap_start, gap_end in [
+        *(match.span() for match in _BLANK_LINES.finditer(text)),
+        (len(text), len(text)),
+    ]:
+        piece = text[start:gap_start]
+        if stripped := piece.strip():
+            begin = start + len(piece) - len(piece.lstrip())
+            yield begin, begin + len(stripped)
+        start = gap_end
 
 
 def parse_json(content: bytes, uri: str, media_type: str) -> ParsedDocument:

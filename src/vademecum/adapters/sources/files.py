@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vademecum.errors import SourceNotFound, UsageError
+from vademecum.ingest.accept import MOST_BYTES
 from vademecum.model.document import MetadataValue, Refused, Source
 
 _PATTERN = frozenset("*?[")
@@ -65,11 +66,17 @@ def read(
     for path in paths:
         uri = path.relative_to(base).as_posix() if base else str(path)
         try:
-            content = path.read_bytes()
+            with path.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)  # more is refused, whatever its size
+            yield make(uri, content, facts)
         except OSError as error:
-            yield Refused(uri=uri, reason=f"it cannot be read ({error.strerror})")
-            continue
-        yield make(uri, content, facts)
+            yield Refused(uri=_shown(uri), reason=f"it cannot be read ({error.strerror})")
+        except UsageError as error:
+            yield Refused(uri=_shown(uri), reason=str(error))
+
+
+def _shown(uri: str) -> str:
+    return uri.encode(errors="backslashreplace").decode()
 
 
 def make(uri: str, content: bytes, facts: Facts) -> Source:
