@@ -104,7 +104,7 @@ def _show_next_steps(*, written: bool) -> None:
     else:
         out.print("\n[bold]Go on[/]")
     out.print(
-        f'  {vade} ask "Which gates open first at Estádio Serra Verde?"\n'
+        f'  {vade} ask "Quanto custa a chapelaria da Casa Mangue Alto?"\n'
         f"  {vade} ingest PATH       put your own documents in\n"
         f"  {vade} documents list    see what is in, and what was read from it\n"
         f"  {vade} status            see what runs; `stop` ends the database server"
