@@ -17,9 +17,7 @@ from vademecum.errors import (
     PasswordRequired,
 )
 
-CHILD = (
-    f"import sys; sys.path.insert(0, {jail._SOURCE_FOLDER!r})\n"
-    """
+CHILD = """
 import os, signal, time, subprocess
 from vademecum.adapters.parsers import child
 from vademecum.errors import PasswordRequired
@@ -31,7 +29,6 @@ def wild(content, uri, kind):
 child.READERS = {kind: wild for kind in child.READERS}
 child.main()
 """
-)
 
 
 async def wild(code: str, *, wall_seconds: float = 10.0) -> str:
