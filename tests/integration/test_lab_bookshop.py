@@ -1,15 +1,10 @@
 """Do the labs print, digit for digit, the figures that were worked out for them?"""
 
-import os
 from pathlib import Path
-
-import pytest
 
 from vademecum.evaluate.lab import LabResult, LabRow, load_lab, run_lab
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("VADE_SHARED_DATA") or ROOT.parent / "shared" / "data")
-BOOKSHOP = SHARED / "lab-bookshop.json"
 BOXOFFICE = ROOT / "examples" / "boxoffice" / "lab.json"
 
 
@@ -25,9 +20,8 @@ def summary(result: LabResult) -> list[tuple[str, str, str]]:
     return [(s.mode, f"{s.recall:.2f}", f"{s.mrr:.2f}") for s in result.scores]
 
 
-@pytest.mark.skipif(not BOOKSHOP.is_file(), reason="the shared lab file is not on this machine")
-def test_the_bookshop_lab() -> None:
-    result = run(BOOKSHOP)
+def test_the_bookshop_lab(shared_data: Path) -> None:
+    result = run(shared_data / "lab-bookshop.json")
     assert summary(result) == [
         ("dense", "0.50", "0.67"),
         ("bm25", "0.50", "0.50"),
