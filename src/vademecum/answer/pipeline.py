@@ -189,11 +189,12 @@ async def _extracted(
             cited = citation(
                 marker, extracted.passage, extracted.start, extracted.end, support=sentence.support
             )
-            yield _keep(draft, sentence, (cited,))
+            yield _keep(draft, "extractive", sentence, (cited,))
         if not chosen and len(asked) > 1:
             language = detect(part, _LANGUAGES)
             text = _PART_UNKNOWN.get(language, _PART_UNKNOWN["en"]).format(part=part)
-            yield _keep(draft, Sentence(text=text, markers=(), support="unsupported"), ())
+            unknown = Sentence(text=text, markers=(), support="unsupported")
+            yield _keep(draft, "extractive", unknown, ())
 
 
 async def _generated(
@@ -221,7 +222,7 @@ async def _generated(
                     continue
                 checked, citations = await _verified(parts, claim, sources, draft)
                 if checked.support != "unsupported" or parts.show_unsupported:
-                    yield _keep(draft, checked, citations)
+                    yield _keep(draft, "generated", checked, citations)
     except ServiceAway as error:
         draft.model_failed = True
         draft.degraded.append(f"language_model: {error.code}")
@@ -240,10 +241,12 @@ async def _verified(
         return await verify(claim, sources, None)
 
 
-def _keep(draft: _Draft, sentence: Sentence, citations: tuple[Citation, ...]) -> Checked:
+def _keep(
+    draft: _Draft, mode: AnswerMode, sentence: Sentence, citations: tuple[Citation, ...]
+) -> Checked:
     draft.sentences.append(sentence)
     draft.citations += citations
-    return Checked(sentence=sentence, citations=citations)
+    return Checked(mode=mode, sentence=sentence, citations=citations)
 
 
 def _assemble(

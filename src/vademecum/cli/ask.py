@@ -1,6 +1,7 @@
 """`vade search` and `vade ask`: find passages, and get checked answers."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from vademecum.app import App, Found
 from vademecum.app import open as open_app
 from vademecum.cli.options import COMMON, As, Collection, Labels, scope_json, scope_of
 from vademecum.cli.output import (
+    Work,
     answer_json,
     citation_json,
     escape,
@@ -20,7 +22,7 @@ from vademecum.cli.output import (
     working,
 )
 from vademecum.errors import UsageError
-from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved
+from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved, Sentence
 from vademecum.model.ids import ConversationId
 from vademecum.model.passage import Passage
 from vademecum.model.principal import Scope
@@ -45,8 +47,8 @@ def search(
     chosen: Mode = mode  # type: ignore[assignment]  # checked on the line above
 
     async def run() -> Found:
-        with working("opening", quiet=COMMON.json) as (tell, _):
-            async with open_app(COMMON.settings(), tell=tell) as app:
+        with working("opening", quiet=COMMON.json) as work:
+            async with open_app(COMMON.settings(), tell=work.tell) as app:
                 collections = frozenset(collection) if collection else None
                 return await app.search(
                     text, scope=scope, k=k, mode=chosen, collections=collections
@@ -121,15 +123,36 @@ def ask(
     conversation_id = _conversation_id(conversation)
 
     async def run() -> Answer:
-        with working("opening", quiet=COMMON.json) as (tell, _):
-            async with open_app(COMMON.settings(), tell=tell) as app:
-                return await _follow(app, question, scope, collection, conversation_id, stream)
+        with working("opening", quiet=COMMON.json) as work:
+            async with open_app(COMMON.settings(), tell=work.tell) as app:
+                show = _streaming(work) if stream else _unshown
+                return await _follow(app, question, scope, collection, conversation_id, show)
 
     answer = asyncio.run(run())
-    if COMMON.json and not stream:
+    if stream:
+        return
+    if COMMON.json:
         print_json(answer_json(answer) | {"scope": scope_json(scope)})
-    elif not COMMON.json:
+    else:
         show_answer(answer)
+
+
+def _unshown(_event: Event) -> None: ...
+
+
+def _streaming(work: Work) -> Callable[[Event], None]:
+    """Show each event as it comes: a JSON line, or for a person the sentences, then the sources."""
+
+    def show(event: Event) -> None:
+        work.stop()
+        if COMMON.json:
+            print_json(_event_json(event), compact=True)
+        elif isinstance(event, Checked):
+            show_sentence(event.sentence, quoted=event.mode == "extractive")
+        elif isinstance(event, Done):
+            show_rest(event.answer)
+
+    return show
 
 
 def _conversation_id(text: str | None) -> ConversationId | None:
@@ -147,15 +170,14 @@ async def _follow(
     scope: Scope,
     collection: list[str] | None,
     conversation_id: ConversationId | None,
-    stream: bool,
+    show: Callable[[Event], None],
 ) -> Answer:
     collections = frozenset(collection) if collection else None
     events = app.stream(
         question, scope=scope, collections=collections, conversation_id=conversation_id
     )
     async for event in events:
-        if stream and COMMON.json:
-            print_json(_event_json(event), compact=True)
+        show(event)
         if isinstance(event, Done):
             return event.answer
     raise RuntimeError("the answer had no end")
@@ -179,26 +201,38 @@ def _event_json(event: Event) -> dict[str, object]:
 
 def show_answer(answer: Answer) -> None:
     """Print an answer with its sources; an abstention with what was nearest."""
+    for sentence in answer.sentences:
+        show_sentence(sentence, quoted=answer.mode == "extractive")
+    show_rest(answer)
+
+
+def show_sentence(sentence: Sentence, *, quoted: bool) -> None:
+    """Print one sentence and its markers, in the colour of their support."""
+    markers = "".join(f"\\[{marker}]" for marker in sentence.markers)
+    if sentence.support == "unsupported":
+        out.print(f"[yellow]{escape(sentence.text)}[/]")
+    else:
+        text = f"“{escape(sentence.text)}”" if quoted else escape(sentence.text)
+        out.print(f"{text} [{_SUPPORT[sentence.support]}]{markers}[/]")
+
+
+def show_rest(answer: Answer) -> None:
+    """Print what comes after the sentences: the sources, or what was nearest."""
     if answer.abstained:
         out.print(f"[yellow]{escape(answer.text)}[/]")
-        for passage in answer.passages[:3]:
-            chunk = passage.source.chunk
-            page = page_text(chunk.page_start, chunk.page_end)
-            out.print(f"[dim]  nearest: {escape(passage.source.title)}{page}[/]")
+        for place in list(dict.fromkeys(_place(passage) for passage in answer.passages))[:3]:
+            out.print(f"[dim]  nearest: {escape(place)}[/]")
         _show_degraded(answer.degraded)
         return
-    for sentence in answer.sentences:
-        markers = "".join(f"\\[{marker}]" for marker in sentence.markers)
-        if sentence.support == "unsupported":
-            out.print(f"[yellow]{escape(sentence.text)}[/]")
-        elif answer.mode == "extractive":
-            out.print(f"“{escape(sentence.text)}” [{_SUPPORT[sentence.support]}]{markers}[/]")
-        else:
-            out.print(f"{escape(sentence.text)} [{_SUPPORT[sentence.support]}]{markers}[/]")
     shown: set[tuple[object, ...]] = set()
     for citation in answer.citations:
         _show_citation(citation, shown)
     _show_degraded(answer.degraded)
+
+
+def _place(passage: Passage) -> str:
+    chunk = passage.source.chunk
+    return passage.source.title + page_text(chunk.page_start, chunk.page_end)
 
 
 def _show_citation(citation: Citation, shown: set[tuple[object, ...]]) -> None:

@@ -45,10 +45,11 @@ def demo() -> None:
 
     async def run() -> tuple[list[IngestResult], list[Answer], float]:
         started = time.monotonic()
-        with working("opening", quiet=COMMON.json) as (tell, count):
-            async with open_app(COMMON.settings(), tell=tell) as app:
-                results = await _ingest(app, folder, count)
+        with working("opening", quiet=COMMON.json, counted="reading documents") as work:
+            async with open_app(COMMON.settings(), tell=work.tell) as app:
+                results = await _ingest(app, folder, work.count)
                 seconds = time.monotonic() - started
+                work.stop()
                 if not COMMON.json:
                     show_results(results, seconds)
                 return results, [await _ask(app, question) for question in questions], seconds

@@ -26,8 +26,8 @@ def with_catalogue(work: Callable[[Catalogue], Awaitable[T]]) -> T:
     """Open the database without any model, and do one thing."""
 
     async def run() -> T:
-        with working("opening", quiet=COMMON.json) as (tell, _):
-            async with open_catalogue(COMMON.settings(), tell=tell) as catalogue:
+        with working("opening", quiet=COMMON.json) as shown:
+            async with open_catalogue(COMMON.settings(), tell=shown.tell) as catalogue:
                 return await work(catalogue)
 
     return asyncio.run(run())

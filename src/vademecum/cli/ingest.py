@@ -60,13 +60,13 @@ def ingest(
     started = time.monotonic()
 
     async def run() -> list[IngestResult]:
-        with working("reading documents", quiet=COMMON.json) as (tell, count):
-            async with open_app(COMMON.settings(), tell=tell) as app:
+        with working("opening", quiet=COMMON.json, counted="reading documents") as work:
+            async with open_app(COMMON.settings(), tell=work.tell) as app:
                 return await app.ingest(
                     [*sources] or read(found, facts),
                     scope=Scope.for_operator(COMMON.tenant),
                     wait=wait,
-                    on_progress=count,
+                    on_progress=work.count,
                 )
 
     results = asyncio.run(run())

@@ -2,16 +2,16 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from vademecum.app import Count, Tell
 from vademecum.errors import VademecumError
@@ -19,8 +19,8 @@ from vademecum.model.answer import Answer, Citation
 from vademecum.model.passage import Passage
 
 # What reads a pipe wants whole lines.
-_WIDTH = None if sys.stdout.isatty() else 200
-out = Console(highlight=False, soft_wrap=True, width=_WIDTH)
+_PIPED = not sys.stdout.isatty()
+out = Console(highlight=False, soft_wrap=_PIPED, width=200 if _PIPED else None)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -55,33 +55,47 @@ def escape(text: str) -> str:
     return shown.replace("[", "\\[")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a long piece of work may say meanwhile. After `stop`, other output may be printed."""
+
+    tell: Tell
+    count: Count
+    stop: Callable[[], None]
+
+
 @contextmanager
-def working(text: str, *, quiet: bool) -> Iterator[tuple[Tell, Count]]:
-    """Show a bar for counted work on a terminal, and lines of what takes time elsewhere."""
+def working(text: str, *, quiet: bool, counted: str = "working") -> Iterator[Work]:
+    """Show what takes time: on a terminal in one line that goes away, with a bar while things of
+    the kind `counted` are counted; elsewhere a line each."""
     if quiet or not err.is_terminal:
-
-        def tell_line(line: str) -> None:
-            if not quiet:
-                err.print(escape(line))
-
-        yield tell_line, lambda _done, _total: None
+        yield Work(
+            tell=(lambda _: None) if quiet else (lambda line: err.print(escape(line))),
+            count=lambda _done, _total: None,
+            stop=lambda: None,
+        )
         return
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[count]}"),
     )
     with Progress(*columns, console=err, transient=True) as progress:
-        task = progress.add_task(text, total=None)
-
-        def tell(line: str) -> None:
-            progress.update(task, description=escape(line))
+        task = progress.add_task(text, total=None, count="")
 
         def count(done: int, total: int) -> None:
-            progress.update(task, description=text, completed=done, total=total)
+            # A total of 0 is not known yet: the bar then only shows that something goes on.
+            shown = f"{done}/{total}" if total else ""
+            progress.update(
+                task, description=counted, completed=done, total=total or None, count=shown
+            )
 
-        yield tell, count
+        yield Work(
+            tell=lambda line: progress.update(task, description=escape(line)),
+            count=count,
+            stop=progress.stop,
+        )
 
 
 def passage_json(passage: Passage) -> dict[str, Any]:

@@ -63,8 +63,8 @@ def config_check() -> None:
 def model_fetch() -> None:
     """Prepare the local embedding model, or check that it is whole."""
     loaded = COMMON.settings()
-    with working("checking the embedding model", quiet=COMMON.json) as (tell, _):
-        files = _model_files(loaded, tell)
+    with working("checking the embedding model", quiet=COMMON.json) as work:
+        files = _model_files(loaded, work.tell)
     if COMMON.json:
         print_json({"folder": files.graph.parent, "revision": files.revision})
     else:

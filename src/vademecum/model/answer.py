@@ -75,6 +75,7 @@ class Retrieved:
 class Checked:
     """Event: a sentence that has passed the citation check, with the citations it brings."""
 
+    mode: AnswerMode
     sentence: Sentence
     citations: tuple[Citation, ...]
 
