@@ -125,7 +125,9 @@ def _is_current(connection: Connection[TupleRow]) -> bool:
     ).fetchone()
     if readable is None:
         return False
-    done = dict(connection.execute("SELECT name, checksum FROM vademecum.migration").fetchall())
+    done: dict[str, str] = dict(
+        connection.execute("SELECT name, checksum FROM vademecum.migration").fetchall()
+    )
     ours = {step.name: step.checksum for step in migrations() if not _is_queue(step.name)}
     # The queue's own upgrades come as migrations of ours.
     return len(done) > len(ours) and ours == {n: c for n, c in done.items() if not _is_queue(n)}
