@@ -4,8 +4,8 @@ import regex
 
 _END = regex.compile(
     r"""[.!?…]+["'”’»)\]]*(?=\s|$)      # Latin, Cyrillic, Greek: a space must follow
-      | [。！？｡]["'”’」』）]*           # CJK: none does
-      | [।॥۔؟]["'”’)]*                   # danda, Arabic and Urdu marks
+      | [。！？｡]["'”’」』）]*[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*  # CJK: none does
+      | [।॥۔؟]["'”’)]*[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*  # danda, Arabic, Urdu
       | \n\s*\n                          # a blank line
       | \n(?=\s*(?:[-*•–·▪]|\d{1,2}[.)]|[a-z][)])\s)  # the next list item
       | \n(?=\s*[#|>])                   # a heading, table row or quotation
