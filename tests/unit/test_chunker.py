@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from vademecum.adapters.chunkers.structure import StructureChunker
@@ -87,6 +87,7 @@ TEXTS = st.lists(LETTERS, max_size=120).map("".join)
 
 
 @settings(max_examples=400, deadline=None)
+@example(text="👩\u200d👩।\u200dxxxxxxxxx yyyyyyyy zzzz", tokens=8, kind="text")
 @given(text=TEXTS, tokens=st.integers(8, 24), kind=st.sampled_from(["text", "markdown"]))
 def test_any_text(text: str, tokens: int, kind: str) -> None:
     document = parsed(text, kind)
