@@ -320,7 +320,9 @@ async def open(
             remote = await _open_remote(settings)
             stack.push_async_callback(remote.aclose)
             embedder = remote
-        yield await _compose(settings, catalogue, encoder, embedder, language_model)
+        parser = ChildParser()
+        stack.push_async_callback(parser.aclose)
+        yield await _compose(settings, catalogue, encoder, embedder, language_model, parser)
 
 
 def _load_local(loaded: Loaded, tell: Tell) -> LocalE5:
@@ -380,13 +382,13 @@ async def _compose(
     local: LocalE5,
     embedder: Embedder,
     language_model: PydanticAiModel | None,
+    parser: ChildParser,
 ) -> App:
     generation = await current_generation(
         catalogue.pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH
     )
     largest = min(local.max_tokens, embedder.max_tokens) - CONTEXT_TOKENS
     chunker = StructureChunker(min(settings.chunking.size, largest))
-    parser = ChildParser()
     clock = SystemClock()
     retrieve_parts = RetrieveParts(
         store=catalogue.documents,

@@ -53,8 +53,10 @@ async def test_a_document_is_accepted_published_found_and_deleted(bench: Bench) 
 async def test_the_child_process_reads_the_same(
     pool: Pool, database_url: str, tmp_path: Path
 ) -> None:
-    bench = await make_bench(pool, database_url, tmp_path, parser=ChildParser())
+    parser = ChildParser()
+    bench = await make_bench(pool, database_url, tmp_path, parser=parser)
     (result,) = await bench.ingest(source("a.md", "# Title\n\nA paragraph on quokkas."))
+    await parser.aclose()
     assert (result.status, result.title, result.chunks) == ("ready", "Title", 1)
 
 

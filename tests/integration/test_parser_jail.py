@@ -1,8 +1,10 @@
 """Does a reader that goes wild end alone, with a verdict, and with nothing left of it?"""
 
 import asyncio
+import contextlib
 import os
 import time
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from vademecum.errors import (
 
 CHILD = """
 import os, signal, time, subprocess
-from vademecum.adapters.parsers import child
+from vademecum.adapters.parsers import child, nursery
 from vademecum.errors import PasswordRequired
 child.CPU_SECONDS = 1
 child.MEMORY_BYTES = 1 << 28
@@ -27,14 +29,25 @@ def wild(content, uri, kind):
     exec(content.decode())
     return child.parse_text(b"survived", uri, kind)
 child.READERS = {kind: wild for kind in child.READERS}
-child.main()
+nursery.serve(CONTROL, child.main)
 """
 
 
 async def wild(code: str, *, wall_seconds: float = 10.0) -> str:
     """Run `code` as a reader in the jail; return the text that it gave."""
-    parser = ChildParser(start=CHILD, wall_seconds=wall_seconds)
-    return (await parser.parse(code.encode(), "wild.txt")).text
+    async with jailed(CHILD, wall_seconds) as parser:
+        return (await parser.parse(code.encode(), "wild.txt")).text
+
+
+@contextlib.asynccontextmanager
+async def jailed(
+    start: str = jail._START, wall_seconds: float = 10.0
+) -> AsyncIterator[ChildParser]:
+    parser = ChildParser(start=start, wall_seconds=wall_seconds)
+    try:
+        yield parser
+    finally:
+        await parser.aclose()
 
 
 async def test_a_tame_one_answers() -> None:
@@ -121,31 +134,74 @@ def _runs(pid: int) -> bool:
 
 async def test_it_sees_no_secret_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "zqsecret")
-    parser = ChildParser(
-        start=CHILD.replace('b"survived"', "repr(dict(os.environ)).encode()"), wall_seconds=10.0
-    )
-    seen = (await parser.parse(b"pass", "a.txt")).text
+    told = CHILD.replace('b"survived"', "repr(dict(os.environ)).encode()")
+    async with jailed(told) as parser:
+        seen = (await parser.parse(b"pass", "a.txt")).text
     assert "zqsecret" not in seen
     assert "PATH" not in seen
 
 
 async def test_a_cancelled_reading_leaves_no_process() -> None:
-    task = asyncio.create_task(wild("time.sleep(60)", wall_seconds=60.0))
-    await asyncio.sleep(1.0)
-    children = _children()
-    assert children
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert not children & _children()
+    async with jailed(CHILD, 60.0) as parser:
+        task = asyncio.create_task(parser.parse(b"time.sleep(60)", "a.txt"))
+        await asyncio.sleep(1.0)
+        assert parser._nursery is not None
+        nursery = parser._nursery.pid
+        assert len(_children(nursery)) == 1
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        for _ in range(100):
+            if not _children(nursery):
+                break
+            await asyncio.sleep(0.02)
+        assert not _children(nursery)
+        assert (await parser.parse(b"pass", "b.txt")).text == "survived"
 
 
-def _children() -> set[int]:
+async def test_a_nursery_that_was_ended_is_started_again() -> None:
+    async with jailed(CHILD) as parser:
+        assert (await parser.parse(b"pass", "a.txt")).text == "survived"
+        assert parser._nursery is not None
+        parser._nursery.kill()
+        parser._nursery.wait()
+        assert (await parser.parse(b"pass", "a.txt")).text == "survived"
+
+
+async def test_closing_ends_what_still_reads() -> None:
+    async with jailed(CHILD, 60.0) as parser:
+        task = asyncio.create_task(parser.parse(b"time.sleep(60)", "a.txt"))
+        await asyncio.sleep(1.0)
+        assert parser._nursery is not None
+        (child,) = _children(parser._nursery.pid)
+        await parser.aclose()
+        assert not _runs(child)
+        with pytest.raises(DocumentUnreadable):
+            await task
+
+
+async def test_a_child_reaches_no_other_documents_socket() -> None:
+    """While another document is being read, a child has no descriptor but its own three."""
+    async with jailed(CHILD) as parser:
+        other = asyncio.create_task(parser.parse(b"time.sleep(2)", "a.txt"))
+        await asyncio.sleep(0.5)
+        told = CHILD.replace('b"survived"', "repr(os.listdir('/proc/self/fd')).encode()")
+        async with jailed(told) as telling:
+            slow = asyncio.create_task(telling.parse(b"time.sleep(2)", "b.txt"))
+            await asyncio.sleep(0.5)
+            seen = (await telling.parse(b"pass", "c.txt")).text
+            await slow
+        await other
+    # 0, 1, 2, and the one by which the folder is listed.
+    assert seen == repr(["0", "1", "2", "3"])
+
+
+def _children(parent: int) -> set[int]:
     found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(FileNotFoundError, ProcessLookupError):
             fields = stat.read_text().rpartition(")")[2].split()
-            if int(fields[1]) == os.getpid() and fields[0] != "Z":
+            if int(fields[1]) == parent and fields[0] != "Z":
                 found.add(int(stat.parent.name))
     return found
 
@@ -154,17 +210,23 @@ async def test_refusals_keep_their_kind_and_words() -> None:
     with pytest.raises(PasswordRequired, match="locked"):
         await wild("raise PasswordRequired('locked', hint='open it')")
     with pytest.raises(MediaTypeUnknown):
-        await ChildParser().parse(b"PK\x03\x04", "a.docx")
+        async with jailed() as parser:
+            await parser.parse(b"PK\x03\x04", "a.docx")
 
 
 async def test_a_large_document_passes_both_pipes() -> None:
     text = "A line of a large document, of sixty letters, and no more.\n\n" * 40_000
-    parsed = await ChildParser().parse(text.encode(), "large.txt")
+    async with jailed() as parser:
+        parsed = await parser.parse(text.encode(), "large.txt")
     assert parsed.text == text
     assert len(parsed.blocks) == 40_000
 
 
-async def test_several_at_once() -> None:
-    parser = ChildParser()
-    parsed = await asyncio.gather(*(parser.parse(f"Text {n}".encode(), "a") for n in range(6)))
-    assert [p.text for p in parsed] == [f"Text {n}" for n in range(6)]
+async def test_many_at_once_and_in_turn() -> None:
+    async with jailed() as parser:
+        for turn in range(10):
+            texts = [f"Text {turn} {n}" for n in range(12)]
+            parsed = await asyncio.gather(*(parser.parse(t.encode(), "a") for t in texts))
+            assert [p.text for p in parsed] == texts
+        assert parser._nursery is not None
+        assert not _children(parser._nursery.pid)

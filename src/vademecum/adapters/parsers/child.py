@@ -1,4 +1,4 @@
-"""The child process that reads one document and then ends: `python -m …child`, request on stdin.
+"""The child process that reads one document and then ends; the nursery forks it.
 
 The request is a JSON line `{"uri": …}`, then the bytes; the answer is one JSON line on stdout.
 """
@@ -9,36 +9,20 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 
+from vademecum.adapters.parsers.limits import CPU_SECONDS, MEMORY_BYTES, MOST_CHARACTERS
+from vademecum.adapters.parsers.markdown import parse_markdown
 from vademecum.adapters.parsers.media_type import JSON, MARKDOWN, PDF, TEXT, media_type
+from vademecum.adapters.parsers.pdf import parse_pdf
 from vademecum.adapters.parsers.plain import parse_json, parse_text
 from vademecum.errors import LimitExceeded, VademecumError
 from vademecum.model.document import ParsedDocument
 
-MEMORY_BYTES = 1 << 30
-CPU_SECONDS = 60
-MOST_CHARACTERS = 20_000_000
-
 Reader = Callable[[bytes, str, str], ParsedDocument]
 
 
-# A document pays only for its own format's library.
-
-
-def _markdown(content: bytes, uri: str, kind: str) -> ParsedDocument:
-    from vademecum.adapters.parsers.markdown import parse_markdown
-
-    return parse_markdown(content, uri, kind)
-
-
-def _pdf(content: bytes, uri: str, kind: str) -> ParsedDocument:
-    from vademecum.adapters.parsers.pdf import parse_pdf
-
-    return parse_pdf(content, uri, kind)
-
-
 READERS: dict[str, Reader] = {
-    PDF: _pdf,
-    MARKDOWN: _markdown,
+    PDF: parse_pdf,
+    MARKDOWN: parse_markdown,
     TEXT: parse_text,
     JSON: parse_json,
 }
@@ -76,7 +60,4 @@ def main() -> None:
             "hint": "split the document",
         }
     sys.stdout.write(json.dumps(answer) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    sys.stdout.flush()

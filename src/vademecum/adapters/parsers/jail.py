@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 import json
-import os
 import signal
+import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from vademecum.adapters.parsers.child import CPU_SECONDS
+from vademecum.adapters.parsers.limits import CPU_SECONDS
 from vademecum.errors import (
     DocumentUnreadable,
     LimitExceeded,
@@ -21,13 +22,17 @@ from vademecum.model.document import Block, ParsedDocument
 WALL_SECONDS = 2.0 * CPU_SECONDS
 MOST_ANSWER_BYTES = 1 << 29
 _PIPE_BYTES = 1 << 16
-_END_SECONDS = 5.0
 # Raise it with every change by which a reader may give another text.
 READERS_VERSION = "2"
 _SOURCE_FOLDER = str(Path(__file__).resolve().parents[3])
-# The child is told where modules are instead of finding out (`-S`), which is a fifth of its start.
-_PATHS = f"import sys; sys.path[:] = {[_SOURCE_FOLDER, *filter(None, sys.path)]!r}\n"
-_START = "from vademecum.adapters.parsers.child import main; main()"
+# The nursery is told where modules are instead of finding out (`-S`), and which descriptor it has.
+_BEGIN = (
+    f"import sys; sys.path[:] = {[_SOURCE_FOLDER, *filter(None, sys.path)]!r}\n"
+    "CONTROL = int(sys.argv[1])\n"
+)
+_START = (
+    "from vademecum.adapters.parsers import child, nursery\nnursery.serve(CONTROL, child.main)\n"
+)
 
 _REFUSALS: dict[str, type[DocumentUnreadable]] = {
     kind.__name__: kind for kind in (PasswordRequired, MediaTypeUnknown, LimitExceeded)
@@ -36,103 +41,129 @@ _REFUSALS: dict[str, type[DocumentUnreadable]] = {
 
 class ChildParser:
     """The Parser port: one child a document, with limits on memory, processor and time, an
-    empty environment, and no file that it could write. `start` is the child's Python code."""
+    empty environment, and no file that it could write. The children are forked from a nursery
+    that the first document starts; `start` is its Python code. Close it with `aclose`."""
 
     def __init__(self, *, start: str = _START, wall_seconds: float = WALL_SECONDS) -> None:
         self._start = start
         self._wall_seconds = wall_seconds
+        self._nursery: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
 
     @property
     def fingerprint(self) -> str:
         return f"readers-{READERS_VERSION}"
 
     async def parse(self, content: bytes, uri: str) -> ParsedDocument:
-        child = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-S", "-c", _PATHS + self._start,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={"LC_ALL": "C.UTF-8"},
-            cwd="/",
-            start_new_session=True,
-        )  # fmt: skip
+        reader, writer = await asyncio.open_unix_connection(sock=self._new_job())
         request = json.dumps({"uri": uri}).encode() + b"\n" + content
         try:
             async with asyncio.timeout(self._wall_seconds):
-                output = await _exchange(child, request)
+                output = await _exchange(reader, writer, request)
         except TimeoutError as error:
             raise LimitExceeded(
                 f"{uri} took over {self._wall_seconds:.0f} s to read", hint="split the document"
             ) from error
         finally:
-            await _end(child)
-        return _read_answer(output, child.returncode, uri)
+            # The nursery sees that nobody waits any more, and ends the child if it still runs.
+            writer.transport.abort()
+        return _read_answer(output, uri)
+
+    async def aclose(self) -> None:
+        """End the nursery and with it every child."""
+        nursery, control, self._nursery, self._control = self._nursery, self._control, None, None
+        if control is not None:
+            control.close()
+        if nursery is not None:
+            await asyncio.to_thread(nursery.wait)
+
+    def _new_job(self) -> socket.socket:
+        """Return our end of a new child's socket, starting the nursery where none runs."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with theirs:
+            try:
+                socket.send_fds(self._running(), [b"j"], [theirs.fileno()])
+            except (BrokenPipeError, ConnectionResetError):  # something ended the nursery
+                self._forget()
+                socket.send_fds(self._running(), [b"j"], [theirs.fileno()])
+        return ours
+
+    def _forget(self) -> None:
+        if self._control is not None:
+            self._control.close()
+        if self._nursery is not None:
+            self._nursery.poll()  # it has ended: this takes its status
+        self._nursery = self._control = None
+
+    def _running(self) -> socket.socket:
+        if self._control is None:
+            self._control, theirs = socket.socketpair()
+            with theirs:
+                self._nursery = subprocess.Popen(
+                    [sys.executable, "-I", "-S", "-c", _BEGIN + self._start, str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env={"LC_ALL": "C.UTF-8"},
+                    cwd="/",
+                    start_new_session=True,
+                    pass_fds=[theirs.fileno()],
+                )
+        return self._control
 
 
-async def _exchange(child: asyncio.subprocess.Process, request: bytes) -> bytes:
-    """Send the request and return the answer, of which no more than a limit is held."""
-    assert child.stdin is not None
-    assert child.stdout is not None
-    sending = asyncio.create_task(_send(child.stdin, request))
+async def _exchange(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes
+) -> bytes:
+    """Send the request and return the answer's line, or the line that tells how the child ended.
+
+    No more than a limit is held. What the child started may hold the socket open for ever, so the
+    line's end is the end.
+    """
+    sending = asyncio.create_task(_send(writer, request))
     parts: list[bytes] = []
     size = 0
     try:
-        while part := await child.stdout.read(_PIPE_BYTES):
-            parts.append(part)
-            size += len(part)
+        while part := await reader.read(_PIPE_BYTES):
+            line, ended, _ = part.partition(b"\n")
+            parts.append(line)
+            size += len(line)
+            if ended:
+                return b"".join(parts)
             if size > MOST_ANSWER_BYTES:
                 break
-            if part.endswith(b"\n"):  # what it started may hold the pipe open for ever
-                return b"".join(parts)
-        else:
-            await child.wait()
+    except ConnectionResetError:
+        pass  # it ended before it had read the whole request
     finally:
         sending.cancel()
         await asyncio.gather(sending, return_exceptions=True)
     return b""
 
 
-async def _send(pipe: asyncio.StreamWriter, request: bytes) -> None:
+async def _send(writer: asyncio.StreamWriter, request: bytes) -> None:
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has ended already
-        pipe.write(request)
-        await pipe.drain()
-        pipe.close()
+        writer.write(request)
+        await writer.drain()
+        writer.write_eof()
 
 
-async def _end(child: asyncio.subprocess.Process) -> None:
-    """End the child and all that it started, and read its pipe to the end, so that it closes."""
-    _kill_group(child)
-    assert child.stdout is not None
-    with contextlib.suppress(TimeoutError):  # what left the group may hold the pipe
-        async with asyncio.timeout(_END_SECONDS):
-            while await child.stdout.read(_PIPE_BYTES):
-                pass
-            await child.wait()
-
-
-def _kill_group(child: asyncio.subprocess.Process) -> None:
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # it has ended, with all that it started
-
-
-def _read_answer(output: bytes, status: int | None, uri: str) -> ParsedDocument:
-    if status == -signal.SIGXCPU:
-        raise LimitExceeded(
-            f"{uri} took over {CPU_SECONDS} s of processor time", hint="split the document"
-        )
-    if not output:
-        raise DocumentUnreadable(
-            f"the reader of {uri} ended with status {status}",
-            hint="the file is damaged or of a kind that cannot be read",
-        )
+def _read_answer(output: bytes, uri: str) -> ParsedDocument:
     try:
         answer: dict[str, Any] = json.loads(output)
     except ValueError as error:
         raise DocumentUnreadable(
             f"the reader of {uri} gave no answer", hint="the file is damaged"
         ) from error
+    if answer.get("status") == -signal.SIGXCPU:
+        raise LimitExceeded(
+            f"{uri} took over {CPU_SECONDS} s of processor time", hint="split the document"
+        )
+    if "status" in answer:
+        raise DocumentUnreadable(
+            f"the reader of {uri} ended with status {answer['status']}",
+            hint="the file is damaged or of a kind that cannot be read",
+        )
     if "error" in answer:
         raise _REFUSALS.get(answer["error"], DocumentUnreadable)(
             answer["message"], hint=answer["hint"]
