@@ -5,9 +5,9 @@ import regex
 # Runs are taken whole (`++`), so that a line of a million dots takes no longer than one of words.
 _END = regex.compile(
     r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?:[ ]?\[\d[\d,–\- ]*\])*+(?=\s|$)  # a space must follow
-      | [。！？｡‼⁇⁈⁉]+["'”’」』）]*       # CJK: none does
-      | ．(?!\d)["'”’」』）]*
-      | [।॥۔؟]+["'”’)]*                  # danda, Arabic and Urdu marks
+      | [。！？｡‼⁇⁈⁉]+["'”’」』）]*\p{M}*+  # CJK: none does; a mark on the mark stays with it
+      | ．(?!\d)["'”’」』）]*\p{M}*+
+      | [।॥۔؟]+["'”’)]*\p{M}*+           # danda, Arabic and Urdu marks
       | \n\s*\n                          # a blank line
       | \n(?=\s*(?:[-*•–·▪]|\d{1,2}[.)]|[a-z][)])\s)  # the next list item
       | \n(?=\s*[#|>])                   # a heading, table row or quotation
