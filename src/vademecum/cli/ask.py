@@ -1,6 +1,7 @@
 """`vade search` and `vade ask`: find passages, and get checked answers."""
 
 import asyncio
+from contextlib import aclosing
 from typing import Annotated
 from uuid import UUID
 
@@ -20,17 +21,17 @@ from vademecum.cli.output import (
     working,
 )
 from vademecum.errors import UsageError
-from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved
+from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved, Sentence
 from vademecum.model.ids import ConversationId
 from vademecum.model.passage import Passage
 from vademecum.model.principal import Scope
 from vademecum.model.query import Mode
 
-_SUPPORT = {"supported": "green", "partly": "yellow", "unsupported": "red"}
+_SUPPORT = {"supported": "green", "partly": "yellow"}
 
 
 def search(
-    text: Annotated[str, typer.Argument(metavar="TEXT")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="what to look for")],
     collection: Collection = None,
     k: Annotated[int, typer.Option("-k", min=0, max=1000, help="how many passages")] = 5,
     mode: Annotated[str, typer.Option(help="hybrid, dense or keyword")] = "hybrid",
@@ -57,7 +58,7 @@ def search(
     if COMMON.json:
         print_json(
             {
-                "query": text,
+                "query": retrieval.query,
                 "passages": [passage_json(passage) for passage in retrieval.passages],
                 "abstain": {
                     "would": retrieval.abstention.would,
@@ -105,7 +106,7 @@ def _show_passage(passage: Passage, *, explain: bool) -> None:
 
 
 def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="in any language")],
     collection: Collection = None,
     conversation: Annotated[
         str | None, typer.Option("--conversation", metavar="ID", help="go on with this one")
@@ -128,6 +129,8 @@ def ask(
     answer = asyncio.run(run())
     if COMMON.json and not stream:
         print_json(answer_json(answer) | {"scope": scope_json(scope)})
+    elif not COMMON.json and stream and not answer.abstained:
+        _show_sources(answer)  # its sentences have been shown
     elif not COMMON.json:
         show_answer(answer)
 
@@ -153,12 +156,19 @@ async def _follow(
     events = app.stream(
         question, scope=scope, collections=collections, conversation_id=conversation_id
     )
-    async for event in events:
-        if stream and COMMON.json:
-            print_json(_event_json(event), compact=True)
-        if isinstance(event, Done):
-            return event.answer
+    async with aclosing(events):
+        async for event in events:
+            if stream and COMMON.json:
+                print_json(_event_json(event), compact=True)
+            elif stream and isinstance(event, Checked):
+                _show_sentence(event.sentence, quoted=_quotes(event))
+            if isinstance(event, Done):
+                return event.answer
     raise RuntimeError("the answer had no end")
+
+
+def _quotes(checked: Checked) -> bool:
+    return any(" ".join(c.quote.split()) == checked.sentence.text for c in checked.citations)
 
 
 def _event_json(event: Event) -> dict[str, object]:
@@ -188,13 +198,21 @@ def show_answer(answer: Answer) -> None:
         _show_degraded(answer.degraded)
         return
     for sentence in answer.sentences:
-        markers = "".join(f"\\[{marker}]" for marker in sentence.markers)
-        if sentence.support == "unsupported":
-            out.print(f"[yellow]{escape(sentence.text)}[/]")
-        elif answer.mode == "extractive":
-            out.print(f"“{escape(sentence.text)}” [{_SUPPORT[sentence.support]}]{markers}[/]")
-        else:
-            out.print(f"{escape(sentence.text)} [{_SUPPORT[sentence.support]}]{markers}[/]")
+        _show_sentence(sentence, quoted=answer.mode == "extractive")
+    _show_sources(answer)
+
+
+def _show_sentence(sentence: Sentence, *, quoted: bool) -> None:
+    text = escape(sentence.text)
+    if sentence.support == "unsupported":
+        out.print(f"[yellow]{text}[/]")
+        return
+    markers = "".join(f"\\[{marker}]" for marker in sentence.markers)
+    shown = f"“{text}”" if quoted else text
+    out.print(f"{shown} [{_SUPPORT[sentence.support]}]{markers}[/]")
+
+
+def _show_sources(answer: Answer) -> None:
     shown: set[tuple[object, ...]] = set()
     for citation in answer.citations:
         _show_citation(citation, shown)
