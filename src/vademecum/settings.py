@@ -19,7 +19,7 @@ _PREFIX = "VADE_"
 # Read by other means: no setting of the tree, since it says where the settings file may lie.
 _NOT_SETTINGS = {"VADE_HOME"}
 # Usual names of other programs, and where their value belongs in our tree.
-_USUAL = {
+USUAL = {
     "DATABASE_URL": "database.url",
     "DATABASE_OWNER_URL": "database.owner_url",
     "VADE_MODEL_DIR": "models.folder",
@@ -240,13 +240,13 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[str, st
 def _weight(variable: str) -> tuple[bool, bool, str]:
     """Sort a variable that wins over another of the same key behind it."""
     plain = variable.removesuffix("_FILE")
-    return plain not in _USUAL, plain == variable, variable
+    return plain not in USUAL, plain == variable, variable
 
 
 def _key(variable: str) -> str | None:
     """Return the key that a variable sets, or None where it is none of ours."""
-    if variable in _USUAL:
-        return _USUAL[variable]
+    if variable in USUAL:
+        return USUAL[variable]
     if variable.startswith(_PREFIX) and variable not in _NOT_SETTINGS:
         return variable.removeprefix(_PREFIX).lower().replace("__", ".")
     return None
