@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from vademecum import settings as settings_tree
 from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.clock import SystemClock
-from vademecum.adapters.embedders.e5_convert import ensure_model, open_model
+from vademecum.adapters.embedders.e5_convert import ModelFiles, ensure_model, open_model
 from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.embedders.openai_compatible import RemoteEmbedder, open_embedder
 from vademecum.adapters.language_models.bpe import BpeCounter
@@ -47,7 +47,7 @@ from vademecum.postgres.record import PostgresRecords
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.purge.pipeline import PurgeParts, purge_document
 from vademecum.retrieve.pipeline import RetrieveParts, retrieve
-from vademecum.settings import Loaded, Settings
+from vademecum.settings import LOCAL_E5, Loaded, Settings
 from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 from vademecum.text.normalise import clean
@@ -55,7 +55,6 @@ from vademecum.text.normalise import clean
 Tell = Callable[[str], None]
 Count = Callable[[int, int], None]
 
-LOCAL_E5 = "local:multilingual-e5-small"
 # Terms of a typical chunk of 200 tokens with its context line: a constant of the generation.
 AVERAGE_LENGTH = 120.0
 _POLL_SECONDS = 0.3
@@ -110,10 +109,13 @@ class App:
     ) -> list[IngestResult]:
         """Accept documents and, with `wait`, work until each is searchable or ended.
 
-        Results come in the order of the sources. One bad document costs only itself.
+        Results come in the order of the sources, but for one that was deleted meanwhile. One bad
+        document costs only itself. Raises: Forbidden, for labels or a collection beyond `scope`.
         """
         outcomes: list[tuple[RevisionId, bool] | IngestResult] = []
-        for source in sources:
+        coming = iter(sources)
+        # Each may be read from a disk only now, and that must not hold up the event loop.
+        while (source := await asyncio.to_thread(next, coming, None)) is not None:
             outcomes.append(await self._accept(source, scope))
             on_progress(0, len(outcomes))
         waiting = {o[0] for o in outcomes if isinstance(o, tuple) and not o[1]}
@@ -156,10 +158,12 @@ class App:
 
         draining = asyncio.create_task(drain())
         watching = asyncio.create_task(watch())
-        done, _ = await asyncio.wait({draining, watching}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (draining, watching):
-            task.cancel()
-        await asyncio.gather(draining, watching, return_exceptions=True)
+        try:
+            done, _ = await asyncio.wait({draining, watching}, return_when=asyncio.FIRST_COMPLETED)
+        finally:  # also where the caller is cancelled: no work outlives it
+            for task in (draining, watching):
+                task.cancel()
+            await asyncio.gather(draining, watching, return_exceptions=True)
         for task in done:
             task.result()
 
@@ -214,7 +218,7 @@ class App:
         scope: Scope,
         collections: frozenset[str] | None = None,
         conversation_id: ConversationId | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """Yield what was found, then each checked sentence, then the whole answer."""
         return answer(
             self.answer_parts,
@@ -233,11 +237,13 @@ class App:
         conversation_id: ConversationId | None = None,
     ) -> Answer:
         """Return a checked answer, or an abstention."""
-        async for event in self.stream(
+        events = self.stream(
             question, scope=scope, collections=collections, conversation_id=conversation_id
-        ):
-            if isinstance(event, Done):
-                return event.answer
+        )
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, Done):
+                    return event.answer
         raise RuntimeError("the answer had no end")
 
 
@@ -303,10 +309,13 @@ async def open(
 ) -> AsyncIterator[App]:
     """Open the system as the settings say; `overrides` maps dotted keys to values.
 
+    With `loaded` settings nothing is read, and nothing can be overridden.
     Raises: any VademecumError that tells what is missing and what to do.
     """
     if loaded is None:
         loaded = settings_tree.load(config=None, flags=overrides or {}, environment=os.environ)
+    elif overrides:
+        raise ValueError("give either loaded settings or overrides")
     settings = loaded.settings
     async with AsyncExitStack() as stack:
         # The models and the database start at the same time: each takes seconds at first.
@@ -329,12 +338,16 @@ def _load_local(loaded: Loaded, tell: Tell) -> LocalE5:
     """Load the local model: the embedder by default, and always the tokenizer and the encoder of
     token states, so that ranking and quoting do not depend on a provider."""
     language.warm()
-    models = loaded.settings.models
-    if models.folder is not None:
-        files = open_model(models.folder)
-    else:
-        files = ensure_model(loaded.home / "models" / "multilingual-e5-small", progress=tell)
-    return LocalE5.load(files, threads=models.threads)
+    return LocalE5.load(model_files(loaded, tell), threads=loaded.settings.models.threads)
+
+
+def model_files(loaded: Loaded, tell: Tell = _silent) -> ModelFiles:
+    """Return the local model's files: those of the settings' folder, else our own, which are made
+    at first. Raises: ModelUnusable."""
+    folder = loaded.settings.models.folder
+    if folder is not None:
+        return open_model(folder)
+    return ensure_model(loaded.home / "models" / "multilingual-e5-small", progress=tell)
 
 
 def _make_language_model(settings: Settings) -> PydanticAiModel | None:

@@ -5,20 +5,21 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from vademecum.errors import InvalidSetting, UnknownSetting
 
+LOCAL_E5 = "local:multilingual-e5-small"
 FILE_NAME = "vademecum.toml"
 ROOT_HOME = Path("/var/lib/vademecum")
 _PREFIX = "VADE_"
-# Read by other means, or by others: not settings of the tree.
-_NOT_SETTINGS = {"VADE_HOME", "VADE_FAILPOINT", "VADE_MODEL_DIR"}
+# Read by other means: no setting of the tree, since it says where the settings file may lie.
+_NOT_SETTINGS = {"VADE_HOME"}
 # Usual names of other programs, and where their value belongs in our tree.
-_USUAL = {
+USUAL = {
     "DATABASE_URL": "database.url",
     "DATABASE_OWNER_URL": "database.owner_url",
     "VADE_MODEL_DIR": "models.folder",
@@ -30,7 +31,8 @@ _USUAL = {
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # A refused value may be a secret in the wrong place.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class DatabaseSettings(_Section):
@@ -45,8 +47,8 @@ class ModelsSettings(_Section):
     language: str = Field(
         default="", description="provider:model for generated answers; empty = quote"
     )
-    embedding: str = Field(default="local:multilingual-e5-small", description="provider:model")
-    folder: Path | None = Field(
+    embedding: str = Field(default=LOCAL_E5, description="provider:model of the vectors")
+    folder: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
         default=None, description="a folder with model.onnx and tokenizer.json"
     )
     threads: int | None = Field(
@@ -135,6 +137,8 @@ def load(
         for key, value in found.items():
             # A value of the environment comes with the name of its variable.
             name, plain = value if origin == "environment" else (origin, value)
+            if plain == {} and f"{key}." in _sections():
+                continue  # a heading of the file with nothing under it
             _check_known(key, name)
             values[key] = plain
             origins[key] = name
@@ -142,6 +146,11 @@ def load(
         settings = Settings.model_validate(_nested(values))
     except ValidationError as error:
         raise _invalid(error, origins) from error
+    if settings.database.owner_url and not settings.database.url:
+        raise InvalidSetting(
+            f"database.owner_url (from {origins['database.owner_url']}) needs database.url",
+            hint="set DATABASE_URL too, or neither for the embedded server",
+        )
     return Loaded(settings=settings, home=home, origins=origins)
 
 
@@ -153,6 +162,11 @@ def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tupl
             yield from keys(inner, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", info.description or ""
+
+
+def _sections() -> set[str]:
+    """Return the prefixes of all keys, each with its dot."""
+    return {key[: at + 1] for key, _ in keys() for at, mark in enumerate(key) if mark == "."}
 
 
 def shown(loaded: Loaded) -> Iterator[tuple[str, str, str]]:
@@ -199,29 +213,43 @@ def _from_file(config: Path | None, home: Path) -> list[tuple[str, dict[str, Any
 
 def _flat(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for key, value in tree.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return key -> (name of the variable, value). `NAME_FILE` names a file with the value."""
+    """Return key -> (name of the variable, value). `NAME_FILE` names a file with the value.
+
+    Our own name wins over the usual one, and of one name the value over the file.
+    """
     found: dict[str, tuple[str, str]] = {}
-    for name, value in sorted(environment.items()):
-        plain = name.removesuffix("_FILE") if name.endswith("_FILE") else name
-        if plain in _USUAL:
-            key = _USUAL[plain]
-        elif plain.startswith(_PREFIX) and plain not in _NOT_SETTINGS:
-            key = plain.removeprefix(_PREFIX).lower().replace("__", ".")
-        else:
+    for name in sorted(environment, key=_weight):
+        plain = name.removesuffix("_FILE")
+        key, value = _key(plain), environment[name]
+        if key is None or not value:
             continue
-        if not value:
-            continue
-        if not plain.startswith(_PREFIX) and key in found:
-            continue  # our own name wins over the usual one
-        found[key] = (name, value if plain == name else _secret(name, value))
+        if plain != name:
+            _check_known(key, name)
+            value = _secret(name, value)
+        found[key] = (name, value)
     return found
+
+
+def _weight(variable: str) -> tuple[bool, bool, str]:
+    """Sort a variable that wins over another of the same key behind it."""
+    plain = variable.removesuffix("_FILE")
+    return plain not in USUAL, plain == variable, variable
+
+
+def _key(variable: str) -> str | None:
+    """Return the key that a variable sets, or None where it is none of ours."""
+    if variable in USUAL:
+        return USUAL[variable]
+    if variable.startswith(_PREFIX) and variable not in _NOT_SETTINGS:
+        return variable.removeprefix(_PREFIX).lower().replace("__", ".")
+    return None
 
 
 def _secret(name: str, path: str) -> str:

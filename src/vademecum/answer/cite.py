@@ -7,7 +7,7 @@ import regex
 
 from vademecum.answer.markers import Claim, without_markers
 from vademecum.model.answer import Citation, Sentence, Support
-from vademecum.model.embedding import FloatArray
+from vademecum.model.embedding import FloatArray, check_vectors
 from vademecum.model.passage import Passage
 from vademecum.ports.embedder import Embedder
 from vademecum.text.analyse import codes
@@ -80,6 +80,7 @@ async def _nearest(
         else:
             pieces = [chunk.text[start:end] for start, end in inner]
             vectors = await embedder.embed([text, *pieces], "passage")
+            check_vectors(vectors, count=len(pieces) + 1, dimension=embedder.space.dimension)
             similar: FloatArray = vectors[1:] @ vectors[0]
             nearest = int(np.argmax(similar))
             spans[marker], score = inner[nearest], float(similar[nearest])

@@ -1,5 +1,6 @@
 """What do the passages themselves say? Their best sentences, word for word."""
 
+import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ import numpy as np
 import regex
 
 from vademecum.model.chunk import Chunk
-from vademecum.model.embedding import FloatArray
+from vademecum.model.embedding import FloatArray, TokenStates
 from vademecum.model.passage import Passage
 from vademecum.ports.embedder import TokenEncoder
 from vademecum.rank.bm25 import idf
@@ -21,7 +22,8 @@ from vademecum.text.sentences import sentence_spans
 
 _MOST_SENTENCES = 2
 _CLOSE = 0.9  # a second sentence is quoted if its score is this near to the best one's
-_FEWEST_LETTERS = 12
+# Bytes of UTF-8, since a letter of Chinese says as much as three of English.
+_FEWEST_BYTES = 12
 _FEWEST_NEW_WORDS = 3
 # A word with a capital, though not the question's first, or with a digit.
 _NAMED = regex.compile(r"(?<!^[¿¡\s]*)\b(?=\p{Lu}|\p{L}*\d)[\p{L}\p{N}]+")
@@ -94,15 +96,26 @@ def _carries(late: float, confidence: float) -> bool:
 async def _score(
     part: str, search: str, units: Sequence[Extract], encoder: TokenEncoder
 ) -> _Scores:
-    """Score units by cosine, late interaction, named words and their passage.
-
-    The mean of its language is taken from each vector and each token state first, or sentences
-    in the question's language would outrank the right one in another.
-    """
     asked, searched = await encoder.encode([part, search], "query")
     states = await encoder.encode([_placed(unit) for unit in units], "passage")
+    own = detect(search, frozenset(unit.passage.source.chunk.language for unit in units))
+    return await asyncio.to_thread(_compare, part, own, asked, searched, units, states)
+
+
+def _compare(
+    part: str,
+    own: str,
+    asked: TokenStates,
+    searched: TokenStates,
+    units: Sequence[Extract],
+    states: Sequence[TokenStates],
+) -> _Scores:
+    """Score units by cosine, late interaction, named words and their passage.
+
+    `own` is the question's language. The mean of its language is taken from each vector and each
+    token state first, or sentences in that language would outrank the right one in another.
+    """
     languages = [unit.passage.source.chunk.language for unit in units]
-    own = detect(search, frozenset(languages))
     common = centre(states)
     means = {
         language: centre(same)
@@ -177,7 +190,7 @@ def _units(chunk: Chunk) -> list[tuple[int, int]]:
         if (
             _bare(sentence) in headings
             or sentence.startswith("#")
-            or len(sentence) < _FEWEST_LETTERS
+            or len(sentence.encode()) < _FEWEST_BYTES
         ):
             continue
         begin = start if announced is None else announced

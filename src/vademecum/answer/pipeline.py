@@ -49,6 +49,8 @@ _PART_UNKNOWN = {
 _LANGUAGES = frozenset(UNKNOWN)
 _SEARCHED = 8
 _READ = 5
+# Each part is two searches at once, over the connections that all requests share.
+_MOST_PARTS = 8
 _NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0)
 
 
@@ -88,13 +90,13 @@ async def answer(
     clock = parts.retrieve.clock
     started = clock.monotonic()
     timings: dict[str, float] = {}
-    asked = question_parts(question)
+    asked = _bounded(question_parts(question))
     searches = await _search(parts, scope, question, asked, collections)
     timings["retrieve"] = 1000 * (clock.monotonic() - started)
     passages = _merged(searches)
     yield Retrieved(passages=passages)
 
-    draft = _Draft(degraded=list(dict.fromkeys(d for s in searches for d in s.degraded)))
+    draft = _Draft(degraded=[part for search in searches for part in search.degraded])
     writing = clock.monotonic()
     mode: AnswerMode = "extractive"
     if parts.language_model is not None and passages:
@@ -128,6 +130,12 @@ async def answer(
     )
     await parts.records.record_answer(scope, whole, trace)
     yield Done(answer=whole)
+
+
+def _bounded(asked: Sequence[str]) -> list[str]:
+    """Return at most `_MOST_PARTS` parts, the last of which takes in what is beyond."""
+    first, rest = asked[: _MOST_PARTS - 1], asked[_MOST_PARTS - 1 :]
+    return [*first, " ".join(rest)] if rest else list(first)
 
 
 async def _search(
@@ -235,9 +243,7 @@ async def _verified(
     try:
         return await verify(claim, sources, parts.retrieve.embedder)
     except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
-        reason = f"verify: {error.code}"
-        if reason not in draft.degraded:
-            draft.degraded.append(reason)
+        draft.degraded.append(f"verify: {error.code}")
         return await verify(claim, sources, None)
 
 
@@ -273,7 +279,7 @@ def _assemble(
         sentences=tuple(draft.sentences) if known else (),
         citations=merge(draft.citations) if known else (),
         passages=passages,
-        degraded=tuple(draft.degraded),
+        degraded=tuple(dict.fromkeys(draft.degraded)),
         usage=draft.usage,
         timings_ms=timings,
         conversation_id=conversation_id,

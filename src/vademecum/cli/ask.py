@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
 from typing import Annotated
 from uuid import UUID
 
@@ -28,11 +29,11 @@ from vademecum.model.passage import Passage
 from vademecum.model.principal import Scope
 from vademecum.model.query import Mode
 
-_SUPPORT = {"supported": "green", "partly": "yellow", "unsupported": "red"}
+_SUPPORT = {"supported": "green", "partly": "yellow"}
 
 
 def search(
-    text: Annotated[str, typer.Argument(metavar="TEXT")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="what to look for")],
     collection: Collection = None,
     k: Annotated[int, typer.Option("-k", min=0, max=1000, help="how many passages")] = 5,
     mode: Annotated[str, typer.Option(help="hybrid, dense or keyword")] = "hybrid",
@@ -59,7 +60,7 @@ def search(
     if COMMON.json:
         print_json(
             {
-                "query": text,
+                "query": retrieval.query,
                 "passages": [passage_json(passage) for passage in retrieval.passages],
                 "abstain": {
                     "would": retrieval.abstention.would,
@@ -107,7 +108,7 @@ def _show_passage(passage: Passage, *, explain: bool) -> None:
 
 
 def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="in any language")],
     collection: Collection = None,
     conversation: Annotated[
         str | None, typer.Option("--conversation", metavar="ID", help="go on with this one")
@@ -176,10 +177,11 @@ async def _follow(
     events = app.stream(
         question, scope=scope, collections=collections, conversation_id=conversation_id
     )
-    async for event in events:
-        show(event)
-        if isinstance(event, Done):
-            return event.answer
+    async with aclosing(events):
+        async for event in events:
+            show(event)
+            if isinstance(event, Done):
+                return event.answer
     raise RuntimeError("the answer had no end")
 
 

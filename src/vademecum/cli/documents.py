@@ -1,6 +1,7 @@
 """`vade documents`: what is in, what was read from it, and taking it out."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
@@ -11,10 +12,11 @@ from rich.table import Table
 
 from vademecum.app import Catalogue, open_catalogue
 from vademecum.cli.options import COMMON, As, Collection, Labels, command, scope_of
-from vademecum.cli.output import escape, out, print_json, working
+from vademecum.cli.output import escape, out, print_json, visible, working
 from vademecum.errors import DocumentNotFound, UsageError
 from vademecum.model.document import Document
 from vademecum.model.ids import DocumentId
+from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 
 documents = typer.Typer(no_args_is_help=True, help="What is in, and taking it out.")
@@ -60,21 +62,17 @@ def list_documents(
         table.add_column(heading, overflow="fold", no_wrap=heading == "id")
     for d in found:
         table.add_row(
-            str(d.id), escape(d.collection), d.state.value, str(d.chunks), d.language,
-            escape(d.title), escape(d.uri),
+            str(d.id), escape(d.collection), d.state.value, str(d.chunks),
+            escape(d.language), escape(d.title), escape(d.uri),
         )  # fmt: skip
     out.print(table)
 
 
-async def _named(
-    catalogue: Catalogue, name: str, principal: str | None, labels: list[str] | None
-) -> DocumentId:
+async def _named(catalogue: Catalogue, name: str, scope: Scope) -> DocumentId:
     """Return the id of the one document that an id or a uri names."""
-    scope = scope_of(principal, labels)
-    try:
-        return (await catalogue.documents.get(scope, DocumentId(UUID(name)))).id
-    except ValueError:
-        pass  # not an id, so a uri
+    document_id = _read_id(name)
+    if document_id is not None:
+        return (await catalogue.documents.get(scope, document_id)).id
     matches = [d for d in await catalogue.documents.all(scope) if d.uri == name]
     if len(matches) > 1:
         raise UsageError(
@@ -87,6 +85,13 @@ async def _named(
     return matches[0].id
 
 
+def _read_id(name: str) -> DocumentId | None:
+    try:
+        return DocumentId(UUID(name))
+    except ValueError:
+        return None
+
+
 @documents.command("show")
 @command
 def show(name: Name, principal: As = None, labels: Labels = None) -> None:
@@ -94,7 +99,7 @@ def show(name: Name, principal: As = None, labels: Labels = None) -> None:
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> Document:
-        document_id = await _named(catalogue, name, principal, labels)
+        document_id = await _named(catalogue, name, scope)
         return await catalogue.documents.get(scope, document_id)
 
     document = with_catalogue(work)
@@ -112,14 +117,15 @@ def text(name: Name, principal: As = None, labels: Labels = None) -> None:
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> tuple[DocumentId, str]:
-        document_id = await _named(catalogue, name, principal, labels)
+        document_id = await _named(catalogue, name, scope)
         return document_id, await catalogue.documents.text(scope, document_id)
 
     document_id, extracted = with_catalogue(work)
     if COMMON.json:
         print_json({"id": document_id, "text": extracted})
     else:
-        print(extracted)
+        # A file or a pipe gets every character; a terminal, one for one, those that only show.
+        print(visible(extracted) if sys.stdout.isatty() else extracted)
 
 
 @documents.command("chunks")
@@ -129,7 +135,7 @@ def chunks(name: Name, principal: As = None, labels: Labels = None) -> None:
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> list[dict[str, Any]]:
-        document_id = await _named(catalogue, name, principal, labels)
+        document_id = await _named(catalogue, name, scope)
         return [
             {
                 "id": chunk.id,
@@ -153,7 +159,7 @@ def chunks(name: Name, principal: As = None, labels: Labels = None) -> None:
         path = " > ".join(row["heading_path"])
         out.print(
             f"{row['ordinal']:>4}  {row['start']}-{row['end']}  {row['tokens']} tokens"
-            f"  {row['language']}  [dim]{escape(path)}[/]"
+            f"  {escape(row['language'])}  [dim]{escape(path)}[/]"
         )
 
 
@@ -164,7 +170,7 @@ def history(name: Name, principal: As = None, labels: Labels = None) -> None:
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> list[dict[str, Any]]:
-        document_id = await _named(catalogue, name, principal, labels)
+        document_id = await _named(catalogue, name, scope)
         return [asdict(r) for r in await catalogue.documents.history(scope, document_id)]
 
     rows = with_catalogue(work)
@@ -186,14 +192,20 @@ def delete(name: Name, principal: As = None, labels: Labels = None) -> None:
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> Receipt:
-        document_id = await _named(catalogue, name, principal, labels)
+        document_id = await _named(catalogue, name, scope)
         return await catalogue.delete(document_id, scope=scope)
 
     receipt = with_catalogue(work)
     if COMMON.json:
         print_json(asdict(receipt) | {"complete": receipt.complete})
-        return
+    else:
+        _show_receipt(receipt)
+    if not receipt.complete:
+        raise typer.Exit(1)
+
+
+def _show_receipt(receipt: Receipt) -> None:
     for store in receipt.stores:
         counts = f"found {store.found:>5}  deleted {store.deleted:>5}  left {store.left}"
-        out.print(f"{store.store:<22} {counts}")
+        out.print(f"{store.store:<22} {counts}{escape(f'  {store.why}' if store.why else '')}")
     out.print("[green]nothing is left[/]" if receipt.complete else "[red]something is left[/]")

@@ -15,6 +15,7 @@ from vademecum.app import open as open_app
 from vademecum.cli.options import COMMON
 from vademecum.cli.output import err, escape, out, print_json, working
 from vademecum.errors import UsageError
+from vademecum.ingest.accept import MOST_BYTES
 from vademecum.model.document import IngestResult, MetadataValue, Refused, Source, State
 from vademecum.model.principal import TENANT_LABEL, Scope
 
@@ -27,7 +28,7 @@ def ingest(
         list[str], typer.Argument(metavar="PATH…", help="files, folders, patterns; - for stdin")
     ],
     collection: Annotated[
-        str, typer.Option("-c", "--collection", metavar="NAME")
+        str, typer.Option("-c", "--collection", metavar="NAME", help="where to put them")
     ] = DEFAULT_COLLECTION,
     access: Annotated[
         list[str] | None,
@@ -37,7 +38,10 @@ def ingest(
         list[str] | None,
         typer.Option("--meta", metavar="KEY=VALUE", help="metadata; repeatable"),
     ] = None,
-    language: Annotated[str | None, typer.Option("--language", metavar="CODE")] = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", metavar="CODE", help="of all of them, like pt; else detected"),
+    ] = None,
     uri: Annotated[str | None, typer.Option("--uri", help="the name of what stdin gives")] = None,
     wait: Annotated[bool, typer.Option(help="wait until searchable")] = True,
 ) -> None:
@@ -52,7 +56,7 @@ def ingest(
     if paths == ["-"]:
         if not uri:
             raise UsageError("stdin has no name", hint="give one with --uri")
-        found, sources = [], [make(uri, sys.stdin.buffer.read(), facts)]
+        found, sources = [], [make(uri, sys.stdin.buffer.read(MOST_BYTES + 1), facts)]
     elif uri:
         raise UsageError("--uri is for stdin", hint="give - as the path")
     else:
@@ -72,7 +76,7 @@ def ingest(
     results = asyncio.run(run())
     seconds = time.monotonic() - started
     if COMMON.json:
-        print_json({"documents": [_json(result) for result in results], "seconds": seconds})
+        print_json({"documents": [asdict(result) for result in results], "seconds": seconds})
     else:
         show_results(results, seconds)
     if any(result.status == State.FAILED for result in results):
@@ -86,13 +90,9 @@ def pair(text: str) -> tuple[str, MetadataValue]:
         raise UsageError(f"{text!r} is not KEY=VALUE", hint="for example --meta season=2026")
     try:
         read_value = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return key, value
     return key, value if isinstance(read_value, dict | list) else read_value
-
-
-def _json(result: IngestResult) -> dict[str, object]:
-    return asdict(result)
 
 
 def show_results(results: list[IngestResult], seconds: float) -> None:

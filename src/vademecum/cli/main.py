@@ -68,6 +68,8 @@ def _root(
 def run(arguments: list[str] | None = None) -> None:
     """Run one command and leave with its exit status."""
     sys.excepthook = _internal_error
+    # Also an error in the words of a command is JSON where JSON was asked.
+    COMMON.json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
         # Called through the command, since the app's own call would replace our excepthook.
         status = typer.main.get_command(vade)(
@@ -113,7 +115,7 @@ def _internal_error(
     if COMMON.debug:
         sys.__excepthook__(kind, error, trace)
         return
-    say_error(
+    _fail(
         VademecumError(
             f"something broke inside ({kind.__name__})",
             hint="run it again with --debug and report what it prints",

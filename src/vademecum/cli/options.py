@@ -52,6 +52,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     def run(**values: Any) -> None:
         for name in _COMMON_OPTIONS:
             setattr(COMMON, name, values.pop(name))
+        _check_name("--tenant", COMMON.tenant)
         function(**values)
 
     common = [
@@ -67,6 +68,16 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature  # type: ignore[attr-defined]  # what typer reads
     run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
     return run
+
+
+def _check_name(option: str, name: str) -> None:
+    """Refuse a name that is empty, or that no database could hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{option} is not valid text", hint="give it in UTF-8") from error
+    if not name.strip():
+        raise UsageError(f"{option} is empty", hint="give a name, or leave the option out")
 
 
 As = Annotated[str | None, typer.Option("--as", metavar="PRINCIPAL", help="act as this principal")]
@@ -86,6 +97,9 @@ def scope_of(principal: str | None, labels: list[str] | None) -> Scope:
         if labels:
             raise UsageError("--labels needs --as", hint="say whose labels they are")
         return Scope.for_operator(COMMON.tenant)
+    _check_name("--as", principal)
+    for label in labels or ():
+        _check_name("--labels", label)
     name = principal if ":" in principal else f"user:{principal}"
     return Scope.for_principal(COMMON.tenant, name, frozenset(labels or ()))
 

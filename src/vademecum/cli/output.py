@@ -2,6 +2,7 @@
 
 import json
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import regex
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
@@ -20,15 +22,23 @@ from vademecum.model.passage import Passage
 
 # What reads a pipe wants whole lines.
 _PIPED = not sys.stdout.isatty()
-out = Console(highlight=False, soft_wrap=_PIPED, width=200 if _PIPED else None)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+out = Console(highlight=False, soft_wrap=_PIPED, emoji=False, width=200 if _PIPED else None)
+err = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+# Controls move the cursor, half characters cannot be written, and marks of direction make a text
+# look like another. What only joins or spaces letters (Cf, Zs) is part of many languages.
+_UNSHOWN = frozenset(["Cc", "Cs", "Zl", "Zp"])
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BRACKET = regex.compile(r"(\\*)\[(?P<tag>[a-z#/@][^\[]*?\])?|(\\+)$")
 
 
 def print_json(value: Any, *, compact: bool = False) -> None:
     """Print one JSON document on stdout."""
     indent = None if compact else 2
-    sys.stdout.write(json.dumps(value, default=_plain, ensure_ascii=False, indent=indent) + "\n")
+    text = json.dumps(value, default=_plain, ensure_ascii=False, indent=indent) + "\n"
     sys.stdout.flush()
+    # UTF-8 whatever the terminal speaks; half a character of a file's name becomes its escape.
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
 
 
 def _plain(value: Any) -> Any:
@@ -47,12 +57,29 @@ def say_error(error: VademecumError) -> None:
     err.print(f"[red]error:[/] {escape(str(error))} [dim]\\[{error.code}][/]")
 
 
+def visible(text: str) -> str:
+    """Return text of the same length without what would steer a terminal; `\\n` and tabs stay."""
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}"
+        if c not in "\n\t" and (unicodedata.category(c) in _UNSHOWN or c in _DIRECTIONS)
+        else c
+        for c in text
+    )
+
+
 def escape(text: str) -> str:
     """Return text that is printed as it is: no markup, no control characters."""
-    shown = "".join(
-        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
-    return shown.replace("[", "\\[")
+    return _BRACKET.sub(_literal, visible(text))
+
+
+def _literal(match: regex.Match[str]) -> str:
+    """Double the backslashes that would be read as escapes, and escape the bracket."""
+    if ending := match[3]:
+        return f"{ending * 2}[none][/none]"  # or the last one would escape the tag that follows
+    backslashes = match[1]
+    if match["tag"]:
+        return f"{backslashes * 2}\\[{match['tag']}"
+    return f"{backslashes}\\["
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +108,9 @@ def working(text: str, *, quiet: bool, counted: str = "working") -> Iterator[Wor
         BarColumn(),
         TextColumn("{task.fields[count]}"),
     )
-    with Progress(*columns, console=err, transient=True) as progress:
+    # Where stdout is no terminal, what is printed meanwhile belongs there, not above the bar.
+    shared = sys.stdout.isatty()
+    with Progress(*columns, console=err, transient=True, redirect_stdout=shared) as progress:
         task = progress.add_task(text, total=None, count="")
 
         def count(done: int, total: int) -> None:

@@ -1,6 +1,7 @@
 """`vade config`, `status`, `doctor`, `stop`, `migrate`, `model`: the system itself."""
 
 import asyncio
+import os
 import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
@@ -10,8 +11,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from vademecum.adapters.embedders.e5_convert import ensure_model, open_model
-from vademecum.app import Catalogue, open_catalogue
+from vademecum.app import Catalogue, model_files, open_catalogue
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import escape, out, print_json, working
@@ -19,7 +19,7 @@ from vademecum.errors import VademecumError
 from vademecum.model.principal import Scope
 from vademecum.postgres import embedded
 from vademecum.postgres.health import Server, server_facts
-from vademecum.settings import Loaded, shown
+from vademecum.settings import shown
 
 config = typer.Typer(no_args_is_help=True, help="What is set, and where it came from.")
 model = typer.Typer(no_args_is_help=True, help="The local embedding model.")
@@ -64,17 +64,11 @@ def model_fetch() -> None:
     """Prepare the local embedding model, or check that it is whole."""
     loaded = COMMON.settings()
     with working("checking the embedding model", quiet=COMMON.json) as work:
-        files = _model_files(loaded, work.tell)
+        files = model_files(loaded, work.tell)
     if COMMON.json:
         print_json({"folder": files.graph.parent, "revision": files.revision})
     else:
         out.print(f"[green]ready[/] {escape(str(files.graph.parent))} ({files.revision})")
-
-
-def _model_files(loaded: Loaded, tell: Callable[[str], None]) -> Any:
-    if loaded.settings.models.folder is not None:
-        return open_model(loaded.settings.models.folder)
-    return ensure_model(loaded.home / "models" / "multilingual-e5-small", progress=tell)
 
 
 def migrate() -> None:
@@ -127,10 +121,9 @@ def status() -> None:
         f"[bold]database[/]       {kind}, PostgreSQL {server.version}, pgvector {server.vector},"
         f" {server.bytes / 2**20:.0f} MB"
     )
-    out.print(f"[bold]embedding[/]      {facts['embedding']}")
-    out.print(
-        f"[bold]answers[/]        {facts['language_model'] or 'extractive (no language model set)'}"
-    )
+    written = facts["language_model"] or "extractive (no language model set)"
+    out.print(f"[bold]embedding[/]      {escape(facts['embedding'])}")
+    out.print(f"[bold]answers[/]        {escape(written)}")
     out.print(
         f"[bold]in {escape(COMMON.tenant)}[/]     {counts['documents']} documents,"
         f" {counts['chunks']} chunks, {counts['waiting']} waiting"
@@ -186,7 +179,7 @@ async def _examine() -> list[Check]:
         )
 
     async def weights() -> str:
-        files = await asyncio.to_thread(_model_files, loaded, lambda _: None)
+        files = await asyncio.to_thread(model_files, loaded)
         return f"{files.graph.parent} ({files.revision})"
 
     await tried("database", database)
@@ -195,7 +188,7 @@ async def _examine() -> list[Check]:
 
 
 def _disk(home: Path) -> Check:
-    place = next(folder for folder in (home, *home.parents) if folder.exists())
+    place = next(folder for folder in (home, *home.parents) if os.path.exists(folder))
     free = shutil.disk_usage(place).free
     return Check(
         name="disk",

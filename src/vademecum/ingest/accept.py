@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 from datetime import date
 
 from vademecum.errors import InvalidSetting, LimitExceeded
@@ -16,6 +17,7 @@ MOST_URI = 2_000
 MOST_LABELS = 64
 MOST_LABEL = 200
 MOST_METADATA_KEYS = 100
+_LANGUAGE = re.compile(r"[a-z]{2,3}")  # ISO 639, as `text.language.detect` gives them
 
 
 def check(source: Source) -> None:
@@ -28,12 +30,21 @@ def check(source: Source) -> None:
         raise InvalidSetting(
             f"a uri has 1 to {MOST_URI} characters", hint="give another with --uri"
         )
+    if not source.collection.strip() or len(source.collection) > MOST_LABEL:
+        raise InvalidSetting(
+            f"a collection's name has 1 to {MOST_LABEL} characters", hint="give a shorter one"
+        )
     if len(source.access) > MOST_LABELS or any(
         not label or len(label) > MOST_LABEL for label in source.access
     ):
         raise InvalidSetting(
             f"at most {MOST_LABELS} access labels of 1 to {MOST_LABEL} characters",
             hint="use a group label",
+        )
+    if source.language is not None and not _LANGUAGE.fullmatch(source.language):
+        raise InvalidSetting(
+            f"{source.language[:40]!r} is no code of a language",
+            hint="write it with two small letters, like pt",
         )
     for key in EFFECTIVE_KEYS:
         _check_date(key, source.metadata.get(key))
@@ -70,11 +81,14 @@ def _check_date(key: str, value: object) -> None:
     if value is None:
         return
     try:
-        date.fromisoformat(str(value))
-    except ValueError as error:
-        raise InvalidSetting(
-            f"{key} is {str(value)[:40]!r}, which is no date", hint="write it like 2026-01-31"
-        ) from error
+        # Other ISO forms, such as weeks, are no dates to the database.
+        if isinstance(value, str) and date.fromisoformat(value).isoformat() == value:
+            return
+    except ValueError:
+        pass
+    raise InvalidSetting(
+        f"{key} is {str(value)[:40]!r}, which is no date", hint="write it like 2026-01-31"
+    )
 
 
 def fingerprint(parser: Parser, chunker: Chunker, space: EmbeddingSpace) -> str:

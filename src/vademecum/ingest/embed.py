@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vademecum.errors import EmbeddingInvalid
-from vademecum.model.embedding import FloatArray
+from vademecum.model.embedding import FloatArray, check_vectors
 from vademecum.ports.embedder import Embedder
 
 
@@ -15,26 +14,12 @@ async def embed_missing(
     """Return one vector a text, shape (n, d), and how many texts had to be embedded.
 
     `known` maps a text to the vector it already has. Each distinct missing text is embedded once.
+    Raises: what `Embedder.embed` raises.
     """
     missing = [text for text in dict.fromkeys(texts) if text not in known]
-    fresh = await embedder.embed(missing, "passage") if missing else np.zeros((0, 0), np.float32)
-    check_vectors(fresh, len(missing), embedder.space.dimension)
+    dimension = embedder.space.dimension
+    fresh = await embedder.embed(missing, "passage")
+    check_vectors(fresh, count=len(missing), dimension=dimension)
     vectors = {**known, **dict(zip(missing, fresh, strict=True))}
     rows = [vectors[text] for text in texts]
-    return np.array(rows, np.float32).reshape(len(texts), embedder.space.dimension), len(missing)
-
-
-def check_vectors(vectors: FloatArray, count: int, dimension: int) -> None:
-    """Raise EmbeddingInvalid where an embedder's answer is short, not finite or zero."""
-    if not count:
-        return
-    if vectors.shape != (count, dimension):
-        raise EmbeddingInvalid(
-            f"the embedder gave shape {vectors.shape} for {count} texts of {dimension} dimensions",
-            hint="nothing was stored; check models.embedding",
-        )
-    if not np.isfinite(vectors).all() or not np.abs(vectors).sum(axis=1).all():
-        raise EmbeddingInvalid(
-            "the embedder gave a vector that is zero or not a number",
-            hint="nothing was stored; ingest the document again",
-        )
+    return np.array(rows, np.float32).reshape(len(texts), dimension), len(missing)

@@ -1,4 +1,4 @@
-"""How does an accepted document become searchable? Read `ingest_revision` from top to bottom."""
+"""How does an accepted document become searchable? Read `_ingest` from top to bottom."""
 
 import asyncio
 import contextlib
@@ -8,10 +8,14 @@ from dataclasses import dataclass
 
 from vademecum.errors import (
     DocumentUnreadable,
+    EmbeddingInvalid,
     LimitExceeded,
     MediaTypeUnknown,
+    ModelUnusable,
     NotFound,
     PasswordRequired,
+    ServiceAway,
+    TextTooLong,
 )
 from vademecum.ingest.contextualize import contextualize
 from vademecum.ingest.embed import embed_missing
@@ -50,8 +54,9 @@ class IngestParts:
 async def ingest_revision(parts: IngestParts, tenant: Tenant, revision_id: RevisionId) -> None:
     """Parse, split, contextualize, analyse, embed and publish one revision.
 
-    Does nothing where another worker holds it or it is done. Errors of a service that is away
-    pass through: the lease runs out and the revision is tried again, `MOST_ATTEMPTS` times.
+    Does nothing where another worker holds it or it is done. What may go better another time
+    passes through (EmbeddingInvalid, ModelUnusable, ServiceAway): the lease runs out and the
+    revision is tried again, `MOST_ATTEMPTS` times in all; then it fails, with the last reason.
     """
     claim = await parts.revisions.claim(tenant, revision_id)
     if claim is None:
@@ -61,32 +66,41 @@ async def ingest_revision(parts: IngestParts, tenant: Tenant, revision_id: Revis
             claim, State.FAILED, f"gave up after {MOST_ATTEMPTS} attempts", None
         )
         return
-    async with _kept(parts.revisions, claim):
-        parsed = await _parse(parts, claim)
-        if parsed is None:
-            return
-        if not parsed.text.strip():
-            state = State.NO_TEXT if parsed.page_starts else State.EMPTY
-            reason = "no text was found on its pages" if parsed.page_starts else "it is empty"
-            await parts.revisions.finish(claim, state, reason, parsed)
-            return
-        language, chunks = await asyncio.to_thread(_split, parts, claim, parsed)
-        rows = await asyncio.to_thread(_analyse, parts, chunks)
-        texts = [chunk.embedded_text for chunk in chunks]
-        known = await parts.revisions.known_vectors(claim, texts)
-        vectors, embedded = await embed_missing(texts, known, parts.embedder)
-        await parts.revisions.publish(
-            claim,
-            Publication(
-                parsed=parsed,
-                language=language,
-                chunks=chunks,
-                vectors=vectors,
-                keyword_rows=rows,
-                new_chunks=sum(text not in known for text in texts),
-                embedded=embedded,
-            ),
-        )
+    try:
+        async with _kept(parts.revisions, claim):
+            await _ingest(parts, claim)
+    except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
+        if claim.attempts < MOST_ATTEMPTS and not isinstance(error, TextTooLong):
+            raise
+        await parts.revisions.finish(claim, State.FAILED, str(error), None)
+
+
+async def _ingest(parts: IngestParts, claim: Claim) -> None:
+    parsed = await _parse(parts, claim)
+    if parsed is None:
+        return
+    if not parsed.text.strip():
+        state = State.NO_TEXT if parsed.page_starts else State.EMPTY
+        reason = "no text was found on its pages" if parsed.page_starts else "it is empty"
+        await parts.revisions.finish(claim, state, reason, parsed)
+        return
+    language, chunks = await asyncio.to_thread(_split, parts, claim, parsed)
+    rows = await asyncio.to_thread(_analyse, parts, chunks)
+    texts = [chunk.embedded_text for chunk in chunks]
+    known = await parts.revisions.known_vectors(claim, texts)
+    vectors, embedded = await embed_missing(texts, known, parts.embedder)
+    await parts.revisions.publish(
+        claim,
+        Publication(
+            parsed=parsed,
+            language=language,
+            chunks=chunks,
+            vectors=vectors,
+            keyword_rows=rows,
+            new_chunks=sum(text not in known for text in texts),
+            embedded=embedded,
+        ),
+    )
 
 
 async def _parse(parts: IngestParts, claim: Claim) -> ParsedDocument | None:
@@ -127,8 +141,11 @@ async def _kept(revisions: RevisionStore, claim: Claim) -> AsyncIterator[None]:
     async def extend() -> None:
         while True:
             await asyncio.sleep(_EXTEND_SECONDS)
-            if not await revisions.extend(claim):
-                return
+            try:
+                if not await revisions.extend(claim):
+                    return
+            except ServiceAway:
+                pass  # there is time for another try before the lease runs out
 
     extending = asyncio.create_task(extend())
     try:

@@ -10,6 +10,7 @@ from vademecum.errors import EmbeddingInvalid
 
 FloatArray = NDArray[np.float32]
 Role = Literal["query", "passage"]
+_HINT = "check models.embedding and its server, then try again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,20 +55,29 @@ class TokenStates:
     states: FloatArray
 
 
+def check_vectors(vectors: FloatArray, *, count: int, dimension: int) -> None:
+    """Raise EmbeddingInvalid where rows are missing, not finite or zero: such a row would be
+    stored beside the wrong text or upset every ordering."""
+    if vectors.shape != (count, dimension):
+        raise EmbeddingInvalid(
+            f"the embedder gave vectors of shape {vectors.shape}, not {(count, dimension)}",
+            hint=_HINT,
+        )
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    if not np.isfinite(norms).all():
+        raise EmbeddingInvalid(
+            "the embedder gave a vector of which a value is not a number or not finite", hint=_HINT
+        )
+    if not norms.all():
+        raise EmbeddingInvalid("the embedder gave a zero vector", hint=_HINT)
+
+
 def unit_vectors(vectors: FloatArray, *, count: int, dimension: int) -> FloatArray:
     """Return the rows scaled to L2 norm 1, shape (count, dimension), float32.
 
-    Raises: EmbeddingInvalid when rows are missing, not finite or zero: such a row would be
-    stored beside the wrong text or upset every ordering.
+    Raises: EmbeddingInvalid, as `check_vectors`.
     """
-    if vectors.shape != (count, dimension):
-        raise EmbeddingInvalid(
-            f"The embedder gave vectors of shape {vectors.shape}, not {(count, dimension)}"
-        )
+    check_vectors(vectors, count=count, dimension=dimension)
     norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-    if not np.isfinite(norms).all():
-        raise EmbeddingInvalid("The embedder gave a vector that is not finite")
-    if not norms.all():
-        raise EmbeddingInvalid("The embedder gave a zero vector")
     scaled: FloatArray = (vectors / norms).astype(np.float32)
     return scaled

@@ -44,4 +44,5 @@ def score(query: Mapping[T, float], document: Mapping[T, float]) -> float:
 
 def share(bm25: float, upper_bound: float) -> float:
     """Return U in 0..1: the part of the query's idf mass that the chunk carries."""
-    return bm25 / ((K1 + 1) * upper_bound) if upper_bound > 0 else 0.0
+    # A chunk that holds two stems of one word of the query has both counted in `bm25`.
+    return min(1.0, bm25 / ((K1 + 1) * upper_bound)) if upper_bound > 0 else 0.0

@@ -16,6 +16,8 @@ _CONSTANT, _MARGIN, _HEIGHT, _SHARE = -3.05, 31.0, 0.578, 1.34
 REFUSE_BELOW = 0.30
 # With fewer candidates their spread says nothing; this is its mean over the fitting sets.
 _FEWEST, _USUAL_HEIGHT = 10, 3.9
+# Equal cosines differ by rounding; a height over that would be noise.
+_LEAST_SPREAD = 1e-6
 
 
 def judge(passages: Sequence[Passage], dense: Sequence[Hit]) -> Abstention:
@@ -41,6 +43,6 @@ def _dense_evidence(cosines: Sequence[float], share: float) -> float:
     margin = cosines[0] - float(np.mean(cosines[1:5])) if len(cosines) > 1 else 0.0
     spread = float(np.std(cosines))
     height = _USUAL_HEIGHT
-    if len(cosines) >= _FEWEST and spread > 0:
+    if len(cosines) >= _FEWEST and spread > _LEAST_SPREAD:
         height = (cosines[0] - float(np.mean(cosines))) / spread
     return _MARGIN * margin + _HEIGHT * height

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from vademecum.model.embedding import check_vectors
 from vademecum.model.ids import ChunkId
 from vademecum.model.passage import Hit
 from vademecum.model.principal import Scope
@@ -20,9 +21,10 @@ class KeywordHits:
 
 
 async def dense_leg(index: Index, embedder: Embedder, scope: Scope, text: str, k: int) -> list[Hit]:
-    """Return at most k hits by cosine to the query."""
-    vector = (await embedder.embed([text], "query"))[0]
-    return await index.search_dense(scope, vector, k)
+    """Return at most k hits by cosine to the query. Raises: what `Embedder.embed` raises."""
+    vectors = await embedder.embed([text], "query")
+    check_vectors(vectors, count=1, dimension=embedder.space.dimension)
+    return await index.search_dense(scope, vectors[0], k)
 
 
 async def keyword_leg(

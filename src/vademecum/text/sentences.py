@@ -5,9 +5,9 @@ import regex
 # Runs are taken whole (`++`), so that a line of a million dots takes no longer than one of words.
 _END = regex.compile(
     r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?:[ ]?\[\d[\d,–\- ]*\])*+(?=\s|$)  # a space must follow
-      | [。！？｡‼⁇⁈⁉]+["'”’」』）]*[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*  # CJK: none does
-      | ．(?!\d)["'”’」』）]*
-      | [।॥۔؟]+["'”’)]*[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*  # danda, Arabic, Urdu
+      | [。！？｡‼⁇⁈⁉]+["'”’」』）]*[\p{M}\u200d]*+  # CJK: none; its marks stay with it
+      | ．(?!\d)["'”’」』）]*[\p{M}\u200d]*+
+      | [।॥۔؟]+["'”’)]*[\p{M}\u200d]*+  # danda, Arabic and Urdu marks
       | \n\s*\n                          # a blank line
       | \n(?=\s*(?:[-*•–·▪]|\d{1,2}[.)]|[a-z][)])\s)  # the next list item
       | \n(?=\s*[#|>])                   # a heading, table row or quotation

@@ -85,3 +85,8 @@ def test_spans_are_in_order_and_leave_out_blanks_only(text: str) -> None:
     assert "".join(kept.split()) == "".join(text.split())
     assert all(one[1] <= other[0] for one, other in pairwise(spans))
     assert all(text[a:b] == text[a:b].strip() != "" for a, b in spans)
+
+
+def test_a_combining_mark_is_not_cut_from_the_mark_that_it_stands_on() -> None:
+    text = "a।\u0301 b。\ufe0f c"
+    assert [text[a:b] for a, b in sentence_spans(text)] == ["a।\u0301", "b。\ufe0f", "c"]

@@ -1,0 +1,86 @@
+"""Does each mode order by what it says, with every signal kept?"""
+
+import pytest
+
+from vademecum.model.ids import ChunkId
+from vademecum.model.passage import Hit
+from vademecum.model.query import Mode
+from vademecum.retrieve.fuse import fuse
+from vademecum.retrieve.search import KeywordHits
+from vademecum.testing.passages import make_chunk
+
+A, B, C, D = sorted(make_chunk("x", at=at).id for at in range(4))
+
+
+def dense(**scores: float) -> list[Hit]:
+    return [Hit(chunk_id=globals()[name], score=score) for name, score in scores.items()]
+
+
+def keyword(**pairs: tuple[float, float]) -> KeywordHits:
+    """Each (BM25, share)."""
+    ids: dict[str, ChunkId] = {name: globals()[name] for name in pairs}
+    return KeywordHits(
+        hits=tuple(Hit(chunk_id=ids[name], score=bm25) for name, (bm25, _) in pairs.items()),
+        shares={ids[name]: share for name, (_, share) in pairs.items()},
+    )
+
+
+DENSE = dense(A=0.9, B=0.8, C=0.7)
+KEYWORD = keyword(D=(6.0, 0.75), C=(4.0, 0.5))
+
+
+def test_hybrid_adds_the_dense_place_and_the_share_of_words() -> None:
+    found = fuse("hybrid", DENSE, KEYWORD)
+    # .5 * minmax(cosine) + .5 * 2 * U
+    assert {item: round(s.fused, 6) for item, s in found.items()} == {
+        D: 0.75,
+        A: 0.5,
+        C: 0.5,
+        B: 0.25,
+    }
+    assert list(found) == [D, A, C, B]
+    assert [s.final for s in found.values()] == [s.fused for s in found.values()]
+
+
+def test_every_signal_is_kept_and_none_invented() -> None:
+    found = fuse("hybrid", DENSE, KEYWORD)
+    c, d, a = found[C], found[D], found[A]
+    assert (c.dense, c.dense_rank, c.keyword, c.keyword_rank, c.keyword_share) == (
+        0.7,
+        3,
+        4,
+        2,
+        0.5,
+    )
+    assert (d.dense, d.dense_rank, d.keyword_rank, d.keyword_share) == (None, None, 1, 0.75)
+    assert (a.keyword, a.keyword_rank, a.keyword_share) == (None, None, None)
+    assert (a.ngram_share, a.maxsim) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("mode", "order", "scores"),
+    [("dense", [A, B, C], [0.9, 0.8, 0.7]), ("keyword", [D, C], [6.0, 4.0])],
+)
+def test_one_leg_keeps_its_own_scores(
+    mode: Mode, order: list[ChunkId], scores: list[float]
+) -> None:
+    found = fuse(mode, DENSE, KEYWORD)
+    assert list(found) == order
+    assert [s.final for s in found.values()] == scores
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "keyword"])
+def test_ties_are_ordered_by_id(mode: Mode) -> None:
+    same = dense(C=0.5, A=0.5, B=0.5)
+    words = keyword(B=(1.0, 0.2), C=(1.0, 0.2), A=(1.0, 0.2))
+    assert list(fuse(mode, same, words)) == [A, B, C]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "keyword"])
+def test_nothing_gives_nothing(mode: Mode) -> None:
+    assert fuse(mode, [], keyword()) == {}
+
+
+def test_one_leg_alone_still_orders() -> None:
+    assert list(fuse("hybrid", [], KEYWORD)) == [D, C]
+    assert list(fuse("hybrid", DENSE, keyword())) == [A, B, C]
