@@ -1,6 +1,7 @@
 """Which options does every command take, and what do they make of one call?"""
 
 import inspect
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +26,12 @@ class Common:
     debug: bool = False
 
     def settings(self) -> Loaded:
-        return load(config=self.config, flags={}, environment=os.environ)
+        """Read the settings, and let logs of their level through to stderr."""
+        loaded = load(config=self.config, flags={}, environment=os.environ)
+        logging.basicConfig(
+            level=loaded.settings.log.level.upper(), format="%(levelname)s %(name)s: %(message)s"
+        )
+        return loaded
 
 
 # One command runs in a process; `command` fills this before it starts.
