@@ -60,7 +60,8 @@ AVERAGE_LENGTH = 120.0
 _POLL_SECONDS = 0.3
 
 
-def _silent(_: str) -> None: ...
+def silent(_: str) -> None:
+    """Tell nobody."""
 
 
 def _uncounted(_done: int, _total: int) -> None: ...
@@ -263,7 +264,7 @@ def _unchanged(result: IngestResult) -> IngestResult:
 
 
 @asynccontextmanager
-async def open_catalogue(loaded: Loaded, *, tell: Tell = _silent) -> AsyncIterator[Catalogue]:
+async def open_catalogue(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterator[Catalogue]:
     """Open the database, bring its schema up to date, check its walls."""
     database = loaded.settings.database
     server: embedded.Server | None = None
@@ -305,7 +306,7 @@ async def open(
     loaded: Loaded | None = None,
     *,
     overrides: Mapping[str, Any] | None = None,
-    tell: Tell = _silent,
+    tell: Tell = silent,
 ) -> AsyncIterator[App]:
     """Open the system as the settings say; `overrides` maps dotted keys to values.
 
@@ -341,7 +342,7 @@ def _load_local(loaded: Loaded, tell: Tell) -> LocalE5:
     return LocalE5.load(model_files(loaded, tell), threads=loaded.settings.models.threads)
 
 
-def model_files(loaded: Loaded, tell: Tell = _silent) -> ModelFiles:
+def model_files(loaded: Loaded, tell: Tell = silent) -> ModelFiles:
     """Return the local model's files: those of the settings' folder, else our own, which are made
     at first. Raises: ModelUnusable."""
     folder = loaded.settings.models.folder

@@ -103,6 +103,27 @@ def test_the_stream_is_a_line_an_event(vade: Any, ingested: Any) -> None:
     assert "sentence" in kinds
 
 
+def test_the_stream_for_a_person_says_each_thing_once(vade: Any, ingested: Any) -> None:
+    whole = vade("ask", "What does error ZX-31 mean?").stdout
+    assert "the turnstile is offline" in whole
+    assert vade("ask", "What does error ZX-31 mean?", "--stream").stdout == whole
+
+
+def test_what_is_no_text_is_no_crash(vade: Any, ingested: Any) -> None:
+    found = vade.json("search", "turnstile \udcff")
+    assert found["query"] == "turnstile "
+    vade.fails("ingest", "/no/such/\udcff", status=3, code="source-not-found")
+    vade.fails("search", "x", "--tenant", "\udcff", status=2, code="usage")
+
+
+def test_a_wrong_language_or_date_costs_the_document_only(vade: Any, folder: Path) -> None:
+    for option in (["--language", "English"], ["--meta", "effective_from=2026-W05-6"]):
+        result = vade("ingest", str(folder / "notice.txt"), "--json", *option)
+        [document] = json.loads(result.stdout)["documents"]
+        assert (result.returncode, document["status"]) == (0, "rejected")
+        assert document["reason"]
+
+
 def test_a_principal_sees_only_what_its_labels_allow(vade: Any, folder: Path) -> None:
     secret = folder.parent / "secret.txt"
     secret.write_text("The vault code is QV-77.", encoding="utf-8")

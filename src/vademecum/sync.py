@@ -1,0 +1,90 @@
+"""How does code without an event loop use it? The same App, each call waiting for its result."""
+
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from functools import partial, wraps
+from queue import SimpleQueue
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from vademecum import app as asynchronous
+from vademecum.settings import Loaded
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _waiting(
+    method: Callable[Concatenate[asynchronous.App, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["App", P], T]:
+    """Return the method that runs a coroutine of the asynchronous App to its end."""
+
+    @wraps(method)
+    def call(app: "App", /, *args: P.args, **values: P.kwargs) -> T:
+        result: T = app._portal.call(partial(method, app._app, *args, **values))  # noqa: SLF001
+        return result
+
+    return call
+
+
+def _iterating(
+    method: Callable[Concatenate[asynchronous.App, P], AsyncGenerator[T, None]],
+) -> Callable[Concatenate["App", P], Iterator[T]]:
+    """Return the method that yields what an asynchronous generator of the App yields.
+
+    All of it runs in one task, as libraries below need; leaving the iterator early ends it.
+    """
+
+    @wraps(method)
+    def call(app: "App", /, *args: P.args, **values: P.kwargs) -> Iterator[T]:
+        came: SimpleQueue[tuple[T] | None] = SimpleQueue()
+
+        async def pump() -> None:
+            try:
+                async with aclosing(method(app._app, *args, **values)) as items:  # noqa: SLF001
+                    async for item in items:
+                        came.put((item,))
+            finally:
+                came.put(None)
+
+        pumping = app._portal.start_task_soon(pump)  # noqa: SLF001
+        try:
+            while (item := came.get()) is not None:
+                yield item[0]
+            pumping.result()  # raises what the generator raised
+        finally:
+            pumping.cancel()
+
+    return call
+
+
+class App:
+    """`vademecum.App` for blocking code, with the same methods, arguments, results and errors.
+
+    It may be used from several threads. `on_progress` and `tell` are called in the thread of the
+    event loop.
+    """
+
+    def __init__(self, app: asynchronous.App, portal: BlockingPortal) -> None:
+        self._app = app
+        self._portal = portal
+
+    ingest = _waiting(asynchronous.App.ingest)
+    search = _waiting(asynchronous.App.search)
+    ask = _waiting(asynchronous.App.ask)
+    stream = _iterating(asynchronous.App.stream)
+
+
+@contextmanager
+def open(
+    loaded: Loaded | None = None,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    tell: asynchronous.Tell = asynchronous.silent,
+) -> Iterator[App]:
+    """Open the system with an event loop in a thread of its own; see `vademecum.open`."""
+    with start_blocking_portal("asyncio") as portal:
+        opening = asynchronous.open(loaded, overrides=overrides, tell=tell)
+        with portal.wrap_async_context_manager(opening) as app:
+            yield App(app, portal)

@@ -1,0 +1,222 @@
+"""Does a command say what happened, in words and with its exit status, and steer no terminal?"""
+
+import json
+import sys
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from vademecum.answer.cite import citation
+from vademecum.cli import ask, documents, options
+from vademecum.cli.ingest import pair
+from vademecum.cli.main import run
+from vademecum.cli.options import COMMON, Common, scope_of
+from vademecum.errors import UsageError
+from vademecum.model.answer import Answer, Checked, Done, Event, Retrieved, Sentence, Usage
+from vademecum.model.ids import ConversationId, DocumentId, TraceId, TurnId
+from vademecum.model.principal import Scope
+from vademecum.model.purge import Receipt, StoreReceipt
+from vademecum.testing.passages import make_passage
+
+ID = UUID(int=7)
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test is a process of its own, as far as the options and the hook go."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    for name in Common.__slots__:
+        monkeypatch.setattr(COMMON, name, getattr(Common(), name))
+
+
+def vade(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as left:
+        run(list(arguments))
+    return int(left.value.code or 0)
+
+
+def instead(monkeypatch: pytest.MonkeyPatch, result: Any) -> None:
+    """Let the commands on documents get this from the catalogue."""
+
+    def with_catalogue(work: Callable[..., Any]) -> Any:
+        return result
+
+    monkeypatch.setattr(documents, "with_catalogue", with_catalogue)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["status", "--tenant", ""],
+        ["status", "--tenant", " "],
+        ["status", "--tenant", "\udcff"],
+        ["search", "x", "--as", ""],
+        ["search", "x", "--as", "\udcff"],
+        ["search", "x", "--as", "a", "--labels", ""],
+        ["search", "x", "--labels", "a"],
+        ["ingest", "-"],
+        ["ingest", "a.txt", "--uri", "x"],
+        ["ask", "x", "--conversation", "7"],
+        ["explain", "x"],
+    ],
+)
+def test_wrong_words_are_one_line(arguments: list[str], capsys: Any) -> None:
+    assert vade(*arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert said.err.startswith("error: ")
+    assert said.err.endswith(" [usage]\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["search", "--json"], ["frob", "--json"], ["search", "x", "--tenant=", "--json"]]
+)
+def test_wrong_words_are_json_where_json_was_asked(arguments: list[str], capsys: Any) -> None:
+    assert vade(*arguments) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "usage"
+
+
+def test_a_fault_of_ours_is_one_line_and_json(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def broken(work: Any) -> Any:
+        raise ZeroDivisionError("a person's text")
+
+    monkeypatch.setattr(documents, "with_catalogue", broken)
+    for arguments in (["documents", "list"], ["documents", "list", "--json"]):
+        with pytest.raises(ZeroDivisionError) as caught:
+            run(arguments)
+        sys.excepthook(caught.type, caught.value, caught.tb)
+        said = capsys.readouterr()
+        assert said.err.startswith("error: something broke inside (ZeroDivisionError). ")
+        assert len(said.err.splitlines()) == 1
+        assert "a person's text" not in said.out + said.err
+        assert ("--json" in arguments) == bool(said.out)
+    assert json.loads(said.out)["error"]["code"] == "internal"
+
+
+RECEIPT = Receipt(
+    purge_id="p",
+    stores=(
+        StoreReceipt(store="postgres.chunks", found=3, deleted=3, left=0, why=""),
+        StoreReceipt(store="blobs", found=2, deleted=1, left=1, why="/x[/] cannot be deleted"),
+    ),
+)
+
+
+def test_a_deletion_that_left_something_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    instead(monkeypatch, RECEIPT)
+    assert vade("documents", "delete", "x") == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "postgres.chunks        found     3  deleted     3  left 0",
+        "blobs                  found     2  deleted     1  left 1  /x[/] cannot be deleted",
+        "something is left",
+    ]
+    assert vade("documents", "delete", "x", "--json") == 1
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["complete"] is False
+    assert printed["stores"][1]["left"] == 1
+
+
+def test_a_deletion_that_left_nothing(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    instead(monkeypatch, replace(RECEIPT, stores=RECEIPT.stores[:1]))
+    assert vade("documents", "delete", "x") == 0
+    assert capsys.readouterr().out.endswith("nothing is left\n")
+
+
+def test_a_document_s_text_steers_no_terminal_but_is_whole_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    text = "one\x1b[2J\ntwo\tthree [/]"
+    instead(monkeypatch, (DocumentId(ID), text))
+    assert vade("documents", "text", "x") == 0
+    assert capsys.readouterr().out == f"{text}\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert vade("documents", "text", "x") == 0
+    assert capsys.readouterr().out == "one�[2J\ntwo\tthree [/]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("k=2024", 2024),
+        ("k=1.5", 1.5),
+        ("k=true", True),
+        ("k=null", None),
+        ('k="2024"', "2024"),
+        ("k=plain text", "plain text"),
+        ("k=a=b", "a=b"),
+        ("k=", ""),
+        ("k=[1]", "[1]"),
+        ('k={"a":1}', '{"a":1}'),
+        ("k=" + "[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_metadata_is_a_json_scalar_or_text(text: str, value: object) -> None:
+    assert pair(text) == ("k", value)
+
+
+@pytest.mark.parametrize("text", ["", "k", "=v"])
+def test_metadata_needs_a_key_and_a_sign(text: str) -> None:
+    with pytest.raises(UsageError, match="is not KEY=VALUE"):
+        pair(text)
+
+
+def test_the_scope_of_a_command() -> None:
+    assert scope_of(None, None) == Scope.for_operator("default")
+    scope = scope_of("ana", ["group:box"])
+    assert (scope.principal, scope.operator) == ("user:ana", False)
+    assert scope.labels == {"tenant", "user:ana", "group:box"}
+    assert scope_of("role:bot", None).principal == "role:bot"
+    assert options.scope_json(scope)["labels"] == ["group:box", "tenant", "user:ana"]
+
+
+def an_answer(*, abstained: bool) -> Answer:
+    passage = make_passage("Doors open at nine.")
+    cited = citation(1, passage, 0, 19, support="supported")
+    return Answer(
+        question="?",
+        text="I don't know" if abstained else "Doors open at nine. [1]",
+        abstained=abstained,
+        mode="extractive",
+        sentences=() if abstained else (_SENTENCE,),
+        citations=() if abstained else (cited,),
+        passages=(passage,),
+        degraded=(),
+        usage=Usage(prompt_tokens=0, completion_tokens=0),
+        timings_ms={},
+        conversation_id=ConversationId(ID),
+        turn_id=TurnId(ID),
+        trace_id=TraceId(ID),
+    )
+
+
+_SENTENCE = Sentence(text="Doors open at nine.", markers=(1,), support="supported")
+
+
+@pytest.mark.parametrize("abstained", [False, True])
+async def test_sentences_are_shown_as_they_come(abstained: bool, capsys: Any) -> None:
+    answer = an_answer(abstained=abstained)
+    shown: list[str] = []
+
+    class Streaming:
+        async def stream(self, *_: Any, **__: Any) -> AsyncGenerator[Event, None]:
+            yield Retrieved(passages=answer.passages)
+            if not abstained:
+                yield Checked(sentence=_SENTENCE, citations=answer.citations)
+                shown.append(capsys.readouterr().out)
+            yield Done(answer=answer)
+
+    app: Any = Streaming()
+    scope = Scope.for_operator("default")
+    assert await ask._follow(app, "?", scope, None, None, stream=True) == answer
+    assert shown == ([] if abstained else ["“Doors open at nine.” [1]\n"])
+    assert capsys.readouterr().out == ""
+    # Without --stream nothing is shown before the end.
+    assert await ask._follow(app, "?", scope, None, None, stream=False) == answer
+    assert shown[1:] == ([] if abstained else [""])
