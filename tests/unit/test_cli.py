@@ -14,6 +14,7 @@ from vademecum.cli import ask, documents, options
 from vademecum.cli.ingest import pair
 from vademecum.cli.main import run
 from vademecum.cli.options import COMMON, Common, scope_of
+from vademecum.cli.output import Work
 from vademecum.errors import UsageError
 from vademecum.model.answer import Answer, Checked, Done, Event, Retrieved, Sentence, Usage
 from vademecum.model.ids import ConversationId, DocumentId, TraceId, TurnId
@@ -208,15 +209,21 @@ async def test_sentences_are_shown_as_they_come(abstained: bool, capsys: Any) ->
         async def stream(self, *_: Any, **__: Any) -> AsyncGenerator[Event, None]:
             yield Retrieved(passages=answer.passages)
             if not abstained:
-                yield Checked(sentence=_SENTENCE, citations=answer.citations)
+                yield Checked(mode="extractive", sentence=_SENTENCE, citations=answer.citations)
                 shown.append(capsys.readouterr().out)
             yield Done(answer=answer)
 
     app: Any = Streaming()
     scope = Scope.for_operator("default")
-    assert await ask._follow(app, "?", scope, None, None, stream=True) == answer
+    stopped: list[bool] = []
+    work = Work(tell=lambda _: None, count=lambda *_: None, stop=lambda: stopped.append(True))
+    streaming = ask._streaming(work)
+    assert await ask._follow(app, "?", scope, None, None, streaming) == answer
+    assert stopped  # the progress line made room
     assert shown == ([] if abstained else ["“Doors open at nine.” [1]\n"])
-    assert capsys.readouterr().out == ""
+    end = capsys.readouterr().out
+    assert ("I don't know" in end) is abstained
+    assert ("[1] " in end) is not abstained
     # Without --stream nothing is shown before the end.
-    assert await ask._follow(app, "?", scope, None, None, stream=False) == answer
+    assert await ask._follow(app, "?", scope, None, None, ask._unshown) == answer
     assert shown[1:] == ([] if abstained else [""])
