@@ -4,8 +4,9 @@ import pytest
 
 from vademecum.answer.cite import verify
 from vademecum.answer.markers import read_markers
+from vademecum.errors import EmbeddingInvalid
 from vademecum.model.answer import Citation, Sentence
-from vademecum.testing.embedders import HashEmbedder
+from vademecum.testing.embedders import Fault, HashEmbedder
 from vademecum.testing.passages import make_passage
 
 SOURCES = {
@@ -66,3 +67,9 @@ async def test_a_citation_points_at_the_sentence_that_says_it() -> None:
     _, citations = await checked("Door KH-402 opens at 18:30 [2].")
     assert (citations[0].start, citations[0].end) == (500, 527)
     assert citations[0].quote == "Door KH-402 opens at 18:30."
+
+
+@pytest.mark.parametrize("fault", [Fault(nan_rows=(0,)), Fault(nan_rows=(1,)), Fault(drop_rows=1)])
+async def test_broken_vectors_decide_nothing(fault: Fault) -> None:
+    with pytest.raises(EmbeddingInvalid):
+        await checked("The box office takes letters [1].", HashEmbedder(faults={1: fault}))

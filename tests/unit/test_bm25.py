@@ -103,3 +103,11 @@ def test_saturation_grows_with_the_count_and_falls_with_the_length(
     length = count + more + 1
     assert 0 < saturation(count, length, average) < saturation(count + 1, length, average) < 1
     assert saturation(count, length, average) > saturation(count, length + 1, average)
+
+
+def test_the_share_stays_a_share_where_two_stems_of_one_word_are_held() -> None:
+    # one word asked, two of its stems in the chunk: 1.4 of its idf
+    query = {1: 2.0, 2: 2.0}
+    bm25 = score(query, {1: 0.7, 2: 0.7})
+    assert share(bm25, upper_bound=2.0) == 1.0
+    assert share(score(query, {1: 0.7}), upper_bound=2.0) == pytest.approx(0.7)

@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vademecum.answer.extract import Extract, extract
+from vademecum.answer.extract import Extract, _score, extract
 from vademecum.errors import ProviderAway
 from vademecum.model.embedding import Role, TokenStates
 from vademecum.model.passage import Passage
 from vademecum.testing.embedders import Fault, HashEmbedder
 from vademecum.testing.passages import make_passage
+from vademecum.text.sentences import sentence_spans
 
 
 def texts(found: Sequence[Extract]) -> list[str]:
@@ -164,7 +165,17 @@ async def test_the_mean_of_each_language_is_taken_away() -> None:
             made = make_passage("\n\n".join(sentences), uri=f"{language}.md", title="Guide")
             chunk = replace(made.source.chunk, language=language)
             passages.append(replace(made, source=replace(made.source, chunk=chunk)))
-        return texts(await extract(question, question, passages, 0.9, encoder))[0]
+        units = [
+            Extract(passage=passage, start=start, end=end)
+            for passage in passages
+            for start, end in sentence_spans(passage.source.chunk.text)
+        ]
+        scores = await _score(question, question, units, encoder)
+        first = texts(await extract(question, question, passages, 0.9, encoder))[0]
+        # Late interaction, which decides whether to answer, is centred like the order.
+        assert texts([units[int(np.argmax(scores.late))]]) == [first]
+        assert texts([units[int(np.argmax(scores.order))]]) == [first]
+        return first
 
     assert await best("es") == right
     # As one language, whatever is in the question's own comes first.

@@ -196,3 +196,37 @@ def test_an_unsupported_sentence_has_no_quotation_marks(screen: io.StringIO) -> 
     unknown = Sentence(text="The documents do not answer: y", markers=(), support="unsupported")
     ask_commands.show_answer(replace(answer, sentences=(*answer.sentences, unknown)))
     assert screen.getvalue().splitlines()[1] == "The documents do not answer: y"
+
+
+def test_what_is_printed_beside_a_bar_has_its_own_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    for name in ("out", "err"):
+        monkeypatch.setattr(output, name, Console(file=screen, force_terminal=True, width=80))
+    with output.working("opening", quiet=False) as (tell, count):
+        tell("reading [/] \x1b[2J")
+        count(1, 2)
+        output.out.print("an answer")
+    # The bar's line is gone when the text comes.
+    assert "\x1b[2Kan answer" in screen.getvalue()
+    assert "reading [/] \x1b" not in screen.getvalue()
+
+
+def test_what_is_printed_beside_a_bar_goes_into_the_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    bar = io.StringIO()
+    monkeypatch.setattr(output, "err", Console(file=bar, force_terminal=True, width=80))
+    with output.working("opening", quiet=False):
+        output.out.print("an answer")
+    assert capsys.readouterr().out == "an answer\n"
+    assert "opening" in bar.getvalue()
+
+
+def test_quiet_work_says_nothing(capsys: Any) -> None:
+    with output.working("opening", quiet=True) as (tell, count):
+        tell("reading")
+        count(1, 2)
+    assert capsys.readouterr() == ("", "")
+    with output.working("opening", quiet=False) as (tell, count):
+        tell("reading [/] \x1b[2J")
+    assert capsys.readouterr() == ("", "reading [/] �[2J\n")

@@ -108,9 +108,9 @@ def working(text: str, *, quiet: bool, counted: str = "working") -> Iterator[Wor
         BarColumn(),
         TextColumn("{task.fields[count]}"),
     )
-    # Where stdout is no terminal, what is printed meanwhile belongs there, not above the bar.
-    shared = sys.stdout.isatty()
-    with Progress(*columns, console=err, transient=True, redirect_stdout=shared) as progress:
+    # On one screen the bar must know of what is printed meanwhile, or both stand on one line.
+    screen = out if out.is_terminal else err
+    with Progress(*columns, console=screen, transient=True) as progress:
         task = progress.add_task(text, total=None, count="")
 
         def count(done: int, total: int) -> None:

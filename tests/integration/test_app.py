@@ -1,0 +1,122 @@
+"""Does the App leave no work behind, and hold up nobody while it reads?"""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import OPERATOR, Bench, make_bench, source
+
+from vademecum import app
+from vademecum.errors import Forbidden, ProviderAway
+from vademecum.model.document import Refused, Source
+from vademecum.model.principal import Scope
+from vademecum.postgres.pool import Pool
+from vademecum.settings import load
+from vademecum.testing.embedders import Fault, HashEmbedder
+
+TEXT = "The quokka sleeps beside the north gate until the doors open at nine."
+
+
+@pytest.fixture
+async def bench(pool: Pool, database_url: str, tmp_path: Path) -> Bench:
+    return await make_bench(pool, database_url, tmp_path)
+
+
+async def test_results_come_in_the_order_of_the_sources(bench: Bench) -> None:
+    results = await bench.ingest(
+        source("a", TEXT), source("", TEXT), source("b", ""), source("a", TEXT)
+    )
+    assert [(r.uri, r.status) for r in results] == [
+        ("a", "ready"),
+        ("", "rejected"),
+        ("b", "empty"),
+        ("a", "ready"),
+    ]
+    refused = Refused(uri="c", reason="it cannot be read")
+    [result] = await bench.app.ingest([refused], scope=OPERATOR)
+    assert (result.status, result.reason, result.id) == ("failed", "it cannot be read", None)
+    assert await bench.app.ingest([], scope=OPERATOR) == []
+
+
+async def test_sources_are_read_off_the_event_loop_and_one_by_one(bench: Bench) -> None:
+    threads: list[int] = []
+
+    def coming() -> Iterator[Source]:
+        for name in ("a", "b"):
+            threads.append(threading.get_ident())
+            yield source(name, TEXT)
+
+    results = await bench.app.ingest(coming(), scope=OPERATOR)
+    assert [result.status for result in results] == ["ready", "ready"]
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
+
+
+async def test_a_source_that_raises_ends_the_call_with_its_error(bench: Bench) -> None:
+    def coming() -> Iterator[Source]:
+        yield source("a", TEXT)
+        raise Forbidden("not yours")
+
+    with pytest.raises(Forbidden, match="not yours"):
+        await bench.app.ingest(coming(), scope=OPERATOR)
+
+
+async def test_no_work_outlives_a_cancelled_call(
+    pool: Pool, database_url: str, tmp_path: Path
+) -> None:
+    slow = HashEmbedder(faults={1: Fault(delay=1.0)})
+    bench = await make_bench(pool, database_url, tmp_path, embedder=slow)
+    before = asyncio.all_tasks()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await bench.ingest(source("a", TEXT))
+    left = asyncio.all_tasks() - before
+    assert [task for task in left if "App." in repr(task)] == []
+
+
+async def test_an_answer_that_is_left_early_is_closed(bench: Bench) -> None:
+    await bench.ingest(source("a", TEXT))
+    events = bench.app.stream("Where does the quokka sleep?", scope=OPERATOR)
+    await anext(events)
+    await events.aclose()
+    with pytest.raises(StopAsyncIteration):
+        await anext(events)
+    assert bench.count("trace") == 0  # what nobody has seen is not recorded
+
+
+async def test_one_broken_part_is_named_once(pool: Pool, database_url: str, tmp_path: Path) -> None:
+    bench = await make_bench(pool, database_url, tmp_path, embedder=HashEmbedder())
+    await bench.ingest(source("a", TEXT))
+    away = Fault(error=ProviderAway("away"))
+    bench.embedder._faults.update(dict.fromkeys(range(2, 20), away))
+    answer = await bench.app.ask(
+        "Where does the quokka sleep, and when do the doors open?", scope=OPERATOR
+    )
+    assert answer.abstained
+    assert answer.degraded == ("dense: provider-away", "extract: provider-away")
+    assert [p.source.chunk.text for p in answer.passages] == [TEXT]
+
+
+async def test_a_question_of_a_thousand_parts_is_a_few_searches(bench: Bench) -> None:
+    await bench.ingest(source("a", TEXT))
+    before = len(bench.embedder.calls)
+    answer = await bench.app.ask("Where is the quokka now? " * 1000, scope=OPERATOR)
+    searches = [call for call in bench.embedder.calls[before:] if call.role == "query"]
+    assert len(searches) <= 2 * 8  # one for retrieval and one for quoting, a part
+    assert len(answer.passages) == 1
+
+
+async def test_settings_are_read_or_given(tmp_path: Path) -> None:
+    loaded = load(config=None, flags={}, environment={"VADE_HOME": str(tmp_path)})
+    with pytest.raises(ValueError, match="either loaded settings or overrides"):
+        async with app.open(loaded, overrides={"chunking.size": 100}):
+            raise AssertionError("opened")
+
+
+async def test_a_principal_may_not_write_beyond_its_labels(bench: Bench) -> None:
+    alice = Scope.for_principal("default", "user:alice", frozenset())
+    with pytest.raises(Forbidden):
+        await bench.app.ingest([source("a", TEXT, access=("role:other",))], scope=alice)
+    assert await bench.found("quokka") == []
