@@ -202,9 +202,9 @@ def test_what_is_printed_beside_a_bar_has_its_own_line(monkeypatch: pytest.Monke
     screen = io.StringIO()
     for name in ("out", "err"):
         monkeypatch.setattr(output, name, Console(file=screen, force_terminal=True, width=80))
-    with output.working("opening", quiet=False) as (tell, count):
-        tell("reading [/] \x1b[2J")
-        count(1, 2)
+    with output.working("opening", quiet=False) as work:
+        work.tell("reading [/] \x1b[2J")
+        work.count(1, 2)
         output.out.print("an answer")
     # The bar's line is gone when the text comes.
     assert "\x1b[2Kan answer" in screen.getvalue()
@@ -223,10 +223,10 @@ def test_what_is_printed_beside_a_bar_goes_into_the_file(
 
 
 def test_quiet_work_says_nothing(capsys: Any) -> None:
-    with output.working("opening", quiet=True) as (tell, count):
-        tell("reading")
-        count(1, 2)
+    with output.working("opening", quiet=True) as work:
+        work.tell("reading")
+        work.count(1, 2)
     assert capsys.readouterr() == ("", "")
-    with output.working("opening", quiet=False) as (tell, count):
-        tell("reading [/] \x1b[2J")
+    with output.working("opening", quiet=False) as work:
+        work.tell("reading [/] \x1b[2J")
     assert capsys.readouterr() == ("", "reading [/] �[2J\n")
