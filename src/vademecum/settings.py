@@ -85,8 +85,8 @@ class AnswerSettings(_Section):
 class LogSettings(_Section):
     level: str = Field(
         default="warning",
-        pattern="(?i)^(debug|info|warning|error|critical)$",
-        description="least level",
+        pattern="(?i)^(debug|info|warning|warn|error|critical|fatal)$",
+        description="least level of what is logged to stderr",
     )
 
 
