@@ -142,6 +142,7 @@ class App:
     ) -> None:
         """Do what waits in the queue, ours and others', until these revisions have ended."""
         work = partial(ingest_revision, self.ingest_parts)
+        over = False
 
         async def watch() -> None:
             while True:
@@ -152,8 +153,12 @@ class App:
                 await asyncio.sleep(_POLL_SECONDS)
 
         async def drain() -> None:
+            # A worker that is cancelled ends its jobs and returns as if nothing had been, so the
+            # cancellation alone would not end this loop.
             while True:
                 await self.catalogue.jobs.drain(work)
+                if over:
+                    return
                 await asyncio.sleep(_POLL_SECONDS)
                 await self.catalogue.jobs.rescue()
 
@@ -162,6 +167,7 @@ class App:
         try:
             done, _ = await asyncio.wait({draining, watching}, return_when=asyncio.FIRST_COMPLETED)
         finally:  # also where the caller is cancelled: no work outlives it
+            over = True
             for task in (draining, watching):
                 task.cancel()
             await asyncio.gather(draining, watching, return_exceptions=True)

@@ -1,8 +1,10 @@
 """Does the App leave no work behind, and hold up nobody while it reads?"""
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from vademecum import app
 from vademecum.errors import Forbidden, ProviderAway
 from vademecum.model.document import Refused, Source
 from vademecum.model.principal import Scope
+from vademecum.ports.jobs import Jobs, Work
 from vademecum.postgres.pool import Pool
 from vademecum.settings import load
 from vademecum.testing.embedders import Fault, HashEmbedder
@@ -74,6 +77,33 @@ async def test_no_work_outlives_a_cancelled_call(
             await bench.ingest(source("a", TEXT))
     left = asyncio.all_tasks() - before
     assert [task for task in left if "App." in repr(task)] == []
+
+
+class Stubborn:
+    """Jobs whose worker ends as if nothing had been when it is cancelled, as the library's does."""
+
+    def __init__(self, real: Jobs) -> None:
+        self._real = real
+
+    async def drain(self, work: Work) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._real.drain(work)
+            await asyncio.sleep(60)
+
+    async def run(self, work: Work) -> None:
+        raise NotImplementedError
+
+    async def rescue(self) -> int:
+        return 0
+
+
+async def test_a_worker_that_swallows_its_cancellation_holds_up_nobody(bench: Bench) -> None:
+    catalogue = replace(bench.app.catalogue, jobs=Stubborn(bench.app.catalogue.jobs))
+    async with asyncio.timeout(10):
+        results = await replace(bench.app, catalogue=catalogue).ingest(
+            [source("a", TEXT)], scope=OPERATOR
+        )
+    assert [result.status for result in results] == ["ready"]
 
 
 async def test_an_answer_that_is_left_early_is_closed(bench: Bench) -> None:
