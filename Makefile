@@ -18,10 +18,10 @@ demo: $(VENV)/installed ## ingest a ticket seller's documents and ask six questi
 setup: $(VENV)/developed ## make the virtual environment with everything for development
 
 test: lint types $(VENV)/developed ## check and test, as CI does (under 30 minutes on two cores)
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" --durations 15
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow" --durations 15
 
 test-all: lint types $(VENV)/developed ## the same with the long tiers (up to 3 hours)
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" --durations 15
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow" --durations 15
 	$(BIN)/pytest -m slow --timeout 3600 --durations 15
 
 unit: $(VENV)/developed ## only the tests that need no database and no model
