@@ -326,11 +326,14 @@ async def open(
     settings = loaded.settings
     async with AsyncExitStack() as stack:
         # The models and the database start at the same time: each takes seconds at first.
+        warming = asyncio.create_task(asyncio.to_thread(language.warm))
+        stack.push_async_callback(asyncio.wait, {warming})
         local = asyncio.create_task(asyncio.to_thread(_load_local, loaded, tell))
         written = asyncio.create_task(asyncio.to_thread(_make_language_model, settings))
         stack.push_async_callback(_close_models, local, written)
         catalogue = await stack.enter_async_context(open_catalogue(loaded, tell=tell))
         encoder, language_model = await local, await written
+        await warming
         embedder: Embedder = encoder
         if settings.models.embedding != LOCAL_E5:
             remote = await _open_remote(settings)
@@ -344,7 +347,6 @@ async def open(
 def _load_local(loaded: Loaded, tell: Tell) -> LocalE5:
     """Load the local model: the embedder by default, and always the tokenizer and the encoder of
     token states, so that ranking and quoting do not depend on a provider."""
-    language.warm()
     return LocalE5.load(model_files(loaded, tell), threads=loaded.settings.models.threads)
 
 
