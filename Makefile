@@ -20,8 +20,7 @@ setup: $(VENV)/developed ## make the virtual environment with everything for dev
 test: lint types $(VENV)/developed ## check and test, as CI does (under 30 minutes on two cores)
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow" --durations 15
 
-test-all: lint types $(VENV)/developed ## the same with the long tiers (up to 3 hours)
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow" --durations 15
+test-all: test ## the same with the long tiers (up to 3 hours)
 	$(BIN)/pytest -m slow --timeout 3600 --durations 15
 
 unit: $(VENV)/developed ## only the tests that need no database and no model

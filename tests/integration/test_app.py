@@ -90,9 +90,6 @@ class Stubborn:
             await self._real.drain(work)
             await asyncio.sleep(60)
 
-    async def run(self, work: Work) -> None:
-        raise NotImplementedError
-
     async def rescue(self) -> int:
         return 0
 

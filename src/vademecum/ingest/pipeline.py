@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -128,9 +127,8 @@ def _analyse(parts: IngestParts, chunks: list[Chunk]) -> list[KeywordRow]:
     rows = []
     for chunk in chunks:
         found = terms(chunk.embedded_text, chunk.language)
-        ids = Counter(term_id(term, TERM_SPACE) for term in found)
-        weights = document_weights(ids.elements(), parts.generation.average_length)
-        rows.append(KeywordRow(weights=weights))
+        ids = (term_id(term, TERM_SPACE) for term in found)
+        rows.append(KeywordRow(weights=document_weights(ids, parts.generation.average_length)))
     return rows
 
 

@@ -15,10 +15,6 @@ class Jobs(Protocol):
         """Do everything that waits, then return."""
         ...
 
-    async def run(self, work: Work) -> None:
-        """Work until cancelled."""
-        ...
-
     async def rescue(self) -> int:
         """Queue again what a dead worker left; return how many. Does not depend on a worker."""
         ...

@@ -14,8 +14,6 @@ from vademecum.postgres.pool import Pool, clear_errors
 
 QUEUE = "ingest"
 _CONCURRENCY = 4
-_POLL_SECONDS = 5.0
-_STOP_SECONDS = 30.0
 
 # The library tells of every job on its own logger; what matters is told by the work itself.
 logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
@@ -35,17 +33,6 @@ class PostgresJobs:
                 concurrency=_CONCURRENCY,
                 listen_notify=False,
                 install_signal_handlers=False,
-                delete_jobs="always",
-            )
-
-    async def run(self, work: Work) -> None:
-        async with self._queue(work) as queue:
-            await queue.run_worker_async(
-                queues=[QUEUE],
-                concurrency=_CONCURRENCY,
-                fetch_job_polling_interval=_POLL_SECONDS,
-                install_signal_handlers=False,
-                shutdown_graceful_timeout=_STOP_SECONDS,
                 delete_jobs="always",
             )
 
