@@ -35,6 +35,7 @@ def contextualize(
     chunks = []
     for ordinal, span in enumerate(spans):
         text = parsed.text[span.start : span.end]
+        line = context_line(title, span.heading_path, tokenizer)
         chunks.append(
             Chunk(
                 id=ChunkId(new_uuid()),
@@ -42,7 +43,7 @@ def contextualize(
                 start=span.start,
                 end=span.end,
                 text=text,
-                context=context_line(title, span.heading_path, tokenizer),
+                context="\n".join(filter(None, (line, span.header))),
                 tokens=tokenizer.count(text),
                 heading_path=span.heading_path,
                 page_start=parsed.page_at(span.start),

@@ -7,21 +7,26 @@ from vademecum.model.ids import ChunkId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A stretch `text[start:end]` of a document's extracted text that a chunker chose."""
+    """A stretch `text[start:end]` of a document's extracted text that a chunker chose.
+
+    `header` repeats the lines that name a table's columns where the stretch begins inside it;
+    it goes to the chunk's context, not to its text.
+    """
 
     start: int
     end: int
     heading_path: tuple[str, ...]
+    header: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """A retrieval unit: the exact slice `start:end` of its document's text, with its place.
 
-    `context` (title > heading path) is embedded and indexed with the text but is not part of
-    it. Pages count from 1 and are None where the document has none; `page_breaks` holds the
-    offsets inside the chunk at which a new page begins. `tokens` counts the
-    embedder's tokens of the text alone.
+    `context` (title > heading path, then the column names of a table that began before) is
+    embedded and indexed with the text but is not part of it. Pages count from 1 and are None
+    where the document has none; `page_breaks` holds the offsets inside the chunk at which a new
+    page begins. `tokens` counts the embedder's tokens of the text alone.
     """
 
     id: ChunkId

@@ -1,7 +1,7 @@
 """What is a document, what was read from it, and in which state is it?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -53,7 +53,8 @@ class Block:
     """A stretch of the extracted text that hangs together: `text[start:end]`.
 
     `heading_path` names the headings above it, outermost first; `level` is 1..6 for headings,
-    0 else. Blocks of one document do not overlap and come in the order of the text.
+    0 else. `header_end` is 0 but for a table: there `text[start:header_end]` are the lines that
+    name its columns. Blocks of one document do not overlap and come in the order of the text.
     """
 
     kind: BlockKind
@@ -61,6 +62,7 @@ class Block:
     end: int
     level: int
     heading_path: tuple[str, ...]
+    header_end: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,9 @@ class ParsedDocument:
 
     Offsets are code points of `text`, which is NFC and holds no NUL and no lone surrogate.
     `page_starts` holds the offset at which each page begins, or is empty where there are none.
+    `language` is the one that the document itself names (ISO 639), or empty; `metadata` is what
+    it says of itself. `warnings` tell what was left out on purpose, `unread` the pages or parts
+    that could not be read.
     """
 
     text: str
@@ -77,6 +82,9 @@ class ParsedDocument:
     title: str
     media_type: str
     warnings: tuple[str, ...]
+    language: str = ""
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
 
     def page_at(self, offset: int) -> int | None:
         """Return the page, counted from 1, that holds the code point at `offset`."""

@@ -177,6 +177,7 @@ def _read_answer(output: bytes, uri: str) -> ParsedDocument:
                 end=block["end"],
                 level=block["level"],
                 heading_path=tuple(block["heading_path"]),
+                header_end=block["header_end"],
             )
             for block in answer["blocks"]
         ),
@@ -184,4 +185,7 @@ def _read_answer(output: bytes, uri: str) -> ParsedDocument:
         title=answer["title"],
         media_type=answer["media_type"],
         warnings=tuple(answer["warnings"]),
+        language=answer["language"],
+        metadata=answer["metadata"],
+        unread=tuple(answer["unread"]),
     )

@@ -1,0 +1,129 @@
+"""How do pieces that a reader found become the one text with its blocks?"""
+
+from collections.abc import Mapping, Sequence
+
+import regex
+
+from vademecum.model.document import Block, BlockKind, MetadataValue, ParsedDocument
+from vademecum.text.normalise import clean
+
+_BLANKS = regex.compile(r"\s+")
+_TRAILING = regex.compile(r"[^\S\n]+(?=\n|\Z)")
+
+
+class Composer:
+    """Put pieces one after the other; each becomes a block with its exact span.
+
+    Blank pieces are left out. List items stand a line each, all else is parted by a blank line.
+    A table is written as Markdown rows, a cell's line breaks as spaces, so that rows and columns
+    can be told apart in the text that is quoted.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._blocks: list[Block] = []
+        self._page_starts: list[int] = []
+        self._path: list[tuple[int, str]] = []
+
+    def page(self) -> None:
+        """Begin the next page."""
+        if self._length:
+            self._append("\n\n")
+        self._page_starts.append(self._length)
+
+    def heading(self, text: str, level: int) -> None:
+        """Add a heading; `level` counts from 1, deeper ones than 6 count as 6."""
+        name = _BLANKS.sub(" ", clean(text)).strip()
+        if not name:
+            return
+        level = max(1, min(6, level))
+        self._path = [*((above, known) for above, known in self._path if above < level)]
+        self._path.append((level, name))
+        self._add("heading", name, level=level)
+
+    def paragraph(self, text: str) -> None:
+        self._add("paragraph", text)
+
+    def item(self, text: str, *, marker: str = "-", depth: int = 0) -> None:
+        """Add a list item; `depth` counts the lists around its own."""
+        text = clean(text).strip()
+        if text:
+            self._add("list", f"{'  ' * depth}{marker} {text}".lstrip("\n"))
+
+    def code(self, text: str) -> None:
+        self._add("code", text)
+
+    def quote(self, text: str) -> None:
+        self._add("quote", text)
+
+    def table(self, rows: Sequence[Sequence[str]], *, header_rows: int = 1) -> None:
+        """Add a table; the first `header_rows` rows name the columns. Short rows are filled up,
+        rows and columns without any text are left out."""
+        grid = [[_cell(cell) for cell in row] for row in rows]
+        filled = [position for position, row in enumerate(grid) if any(row)]
+        header_rows = sum(position < header_rows for position in filled)
+        width = max((len(row) for row in grid), default=0)
+        grid = [grid[position] + [""] * (width - len(grid[position])) for position in filled]
+        columns = [column for column in range(width) if any(row[column] for row in grid)]
+        if not columns:
+            return
+        lines = [f"| {' | '.join(row[column] for column in columns)} |" for row in grid]
+        header = lines[:header_rows]
+        if header:
+            header.append(f"|{' --- |' * len(columns)}")
+        text = "\n".join([*header, *lines[header_rows:]])
+        self._add("table", text, header=len("\n".join(header)))
+
+    def document(
+        self,
+        *,
+        title: str,
+        media_type: str,
+        language: str = "",
+        metadata: Mapping[str, MetadataValue] | None = None,
+        warnings: Sequence[str] = (),
+        unread: Sequence[str] = (),
+    ) -> ParsedDocument:
+        """Return what was put together; without a title the first heading is the title."""
+        text = "".join(self._parts)
+        headings = (block for block in self._blocks if block.kind == "heading")
+        first = next((text[block.start : block.end] for block in headings), "")
+        return ParsedDocument(
+            text=text,
+            blocks=tuple(self._blocks),
+            page_starts=tuple(self._page_starts),
+            title=_BLANKS.sub(" ", clean(title)).strip() or first,
+            media_type=media_type,
+            language=language,
+            metadata=dict(metadata or {}),
+            warnings=tuple(warnings),
+            unread=tuple(unread),
+        )
+
+    def _add(self, kind: BlockKind, text: str, *, level: int = 0, header: int = 0) -> None:
+        text = _TRAILING.sub("", clean(text)).strip("\n")
+        if not text.strip():
+            return
+        if self._blocks and self._blocks[-1].end == self._length:
+            self._append("\n" if kind == "list" == self._blocks[-1].kind else "\n\n")
+        start = self._length
+        self._append(text)
+        self._blocks.append(
+            Block(
+                kind=kind,
+                start=start,
+                end=self._length,
+                level=level,
+                heading_path=tuple(name for _, name in self._path),
+                header_end=start + header if header else 0,
+            )
+        )
+
+    def _append(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)
+
+
+def _cell(text: str) -> str:
+    return _BLANKS.sub(" ", clean(text)).strip().replace("|", "\\|")
