@@ -2,40 +2,48 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
+from vademecum import opening
 from vademecum import settings as settings_tree
 from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.clock import SystemClock
-from vademecum.adapters.embedders.e5_convert import ModelFiles, ensure_model, open_model
 from vademecum.adapters.embedders.local_e5 import LocalE5
-from vademecum.adapters.embedders.openai_compatible import RemoteEmbedder, open_embedder
 from vademecum.adapters.language_models.bpe import BpeCounter
-from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel, make_language_model
+from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
 from vademecum.adapters.parsers.jail import ChildParser
-from vademecum.adapters.providers import split_name
 from vademecum.answer.pipeline import AnswerParts, answer
 from vademecum.answer.record import retrieval_record
-from vademecum.errors import DatabaseAway, VademecumError
-from vademecum.ingest.accept import check, fingerprint
+from vademecum.errors import DatabaseAway
+from vademecum.ingest.accept import fingerprint
 from vademecum.ingest.contextualize import CONTEXT_TOKENS
-from vademecum.ingest.pipeline import IngestParts, ingest_revision
+from vademecum.ingest.deliver import Count, DeliverParts, deliver, ended, outdated_reason
+from vademecum.ingest.pipeline import IngestParts
+from vademecum.ingest.reconcile import ReconcileParts
+from vademecum.ingest.retain import RetainParts
 from vademecum.model.answer import Answer, Done, Event
-from vademecum.model.document import IngestResult, Refused, Source, State
-from vademecum.model.ids import ConversationId, DocumentId, RevisionId, TraceId, new_uuid
+from vademecum.model.change import FIRST, ChangeEvent
+from vademecum.model.document import Deletion, IngestResult, Refused, Source
+from vademecum.model.ids import ConversationId, DocumentId, TraceId, new_uuid
+from vademecum.model.index import IndexGeneration
 from vademecum.model.passage import Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.model.query import Mode, Query
 from vademecum.model.trace import Trace
-from vademecum.ports.embedder import Embedder
+from vademecum.opening import Tell, close_models, load_local, open_remote, silent
+from vademecum.ports.chunker import Chunker
+from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
+from vademecum.ports.language_model import LanguageModel, TokenCounter
+from vademecum.ports.parser import Parser
+from vademecum.ports.store import Outdated
 from vademecum.postgres import embedded
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.index import PostgresIndex, current_generation
@@ -45,23 +53,16 @@ from vademecum.postgres.migrate import migrate
 from vademecum.postgres.pool import Pool, open_pool
 from vademecum.postgres.record import PostgresRecords
 from vademecum.postgres.revision import PostgresRevisions
-from vademecum.purge.pipeline import PurgeParts, purge_document
+from vademecum.postgres.upkeep import PostgresUpkeep
+from vademecum.purge.pipeline import PurgeParts, purge_document, purge_version
 from vademecum.retrieve.pipeline import RetrieveParts, retrieve
 from vademecum.settings import LOCAL_E5, Loaded, Settings
 from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 from vademecum.text.normalise import clean
 
-Tell = Callable[[str], None]
-Count = Callable[[int, int], None]
-
 # Terms of a typical chunk of 200 tokens with its context line: a constant of the generation.
 AVERAGE_LENGTH = 120.0
-_POLL_SECONDS = 0.3
-
-
-def silent(_: str) -> None:
-    """Tell nobody."""
 
 
 def _uncounted(_done: int, _total: int) -> None: ...
@@ -79,8 +80,26 @@ class Catalogue:
 
     async def delete(self, document_id: DocumentId, *, scope: Scope) -> Receipt:
         """Delete a document from every store. Raises: DocumentNotFound."""
-        parts = PurgeParts(store=self.documents, blobs=self.blobs)
-        return await purge_document(parts, scope, document_id)
+        return await purge_document(self._purge_parts, scope, document_id)
+
+    async def remove(self, scope: Scope, deletion: Deletion) -> IngestResult:
+        """Delete what its source says is gone; nothing happens where it is gone already."""
+        place = (deletion.collection, deletion.uri)
+        gone: Receipt | Outdated | None
+        if deletion.version is None:
+            known = await self.documents.find(scope, *place)
+            gone = await self.delete(known, scope=scope) if known else None
+        else:
+            gone = await purge_version(self._purge_parts, scope, *place, deletion.version)
+        if isinstance(gone, Receipt):
+            return ended(deletion.uri, "deleted", "" if gone.complete else "see the receipt")
+        if isinstance(gone, Outdated):
+            return ended(deletion.uri, "unchanged", outdated_reason(gone))
+        return ended(deletion.uri, "unchanged", "there is no such document")
+
+    @property
+    def _purge_parts(self) -> PurgeParts:
+        return PurgeParts(store=self.documents, blobs=self.blobs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +115,15 @@ class App:
     """The whole system. Every call takes the Scope of whoever asks."""
 
     catalogue: Catalogue
+    deliver_parts: DeliverParts
     ingest_parts: IngestParts
     answer_parts: AnswerParts
-    fingerprint: str
+    reconcile_parts: ReconcileParts
+    retain_parts: RetainParts
 
     async def ingest(
         self,
-        sources: Iterable[Source | Refused],
+        sources: Iterable[Source | Refused | Deletion],
         *,
         scope: Scope,
         wait: bool = True,
@@ -111,88 +132,17 @@ class App:
         """Accept documents and, with `wait`, work until each is searchable or ended.
 
         Results come in the order of the sources, but for one that was deleted meanwhile. One bad
-        document costs only itself. Raises: Forbidden, for labels or a collection beyond `scope`.
+        document costs only itself. Raises: Forbidden, for labels or a collection beyond `scope`;
+        QueueFull, without `wait`, where too many documents wait already.
         """
-        outcomes: list[tuple[RevisionId, bool] | IngestResult] = []
-        coming = iter(sources)
-        # Each may be read from a disk only now, and that must not hold up the event loop.
-        while (source := await asyncio.to_thread(next, coming, None)) is not None:
-            outcomes.append(await self._accept(source, scope))
-            on_progress(0, len(outcomes))
-        waiting = {o[0] for o in outcomes if isinstance(o, tuple) and not o[1]}
-        if wait and waiting:
-            await self._work_until(waiting, scope, len(outcomes), on_progress)
-        return await self._results(outcomes, scope)
+        return await deliver(self.deliver_parts, sources, scope, wait=wait, on_progress=on_progress)
 
-    async def _accept(
-        self, source: Source | Refused, scope: Scope
-    ) -> tuple[RevisionId, bool] | IngestResult:
-        if isinstance(source, Refused):
-            return _not_accepted(source.uri, State.FAILED, source.reason)
-        try:
-            check(source)
-        except VademecumError as error:
-            return _not_accepted(source.uri, State.REJECTED, str(error))
-        blob = await self.catalogue.blobs.put(scope.tenant, source.content)
-        accepted = await self.catalogue.documents.accept(scope, source, blob, self.fingerprint)
-        return accepted.revision_id, accepted.unchanged
-
-    async def _work_until(
-        self, waiting: set[RevisionId], scope: Scope, total: int, on_progress: Count
-    ) -> None:
-        """Do what waits in the queue, ours and others', until these revisions have ended."""
-        work = partial(ingest_revision, self.ingest_parts)
-        over = False
-
-        async def watch() -> None:
-            while True:
-                done = await self._ended(waiting, scope)
-                on_progress(total - len(waiting) + done, total)
-                if done == len(waiting):
-                    return
-                await asyncio.sleep(_POLL_SECONDS)
-
-        async def drain() -> None:
-            # A worker that is cancelled ends its jobs and returns as if nothing had been, so the
-            # cancellation alone would not end this loop.
-            while True:
-                await self.catalogue.jobs.drain(work)
-                if over:
-                    return
-                await asyncio.sleep(_POLL_SECONDS)
-                await self.catalogue.jobs.rescue()
-
-        draining = asyncio.create_task(drain())
-        watching = asyncio.create_task(watch())
-        try:
-            done, _ = await asyncio.wait({draining, watching}, return_when=asyncio.FIRST_COMPLETED)
-        finally:  # also where the caller is cancelled: no work outlives it
-            over = True
-            for task in (draining, watching):
-                task.cancel()
-            await asyncio.gather(draining, watching, return_exceptions=True)
-        for task in done:
-            task.result()
-
-    async def _ended(self, revisions: set[RevisionId], scope: Scope) -> int:
-        results = await self.catalogue.documents.results(scope, list(revisions))
-        # One that is gone was deleted meanwhile: nothing is left to wait for.
-        still = sum(result.status == State.ACCEPTED for result in results.values())
-        return len(revisions) - still
-
-    async def _results(
-        self, outcomes: Sequence[tuple[RevisionId, bool] | IngestResult], scope: Scope
-    ) -> list[IngestResult]:
-        ids = [outcome[0] for outcome in outcomes if isinstance(outcome, tuple)]
-        found = await self.catalogue.documents.results(scope, ids)
-        results = []
-        for outcome in outcomes:
-            if isinstance(outcome, IngestResult):
-                results.append(outcome)
-            elif outcome[0] in found:
-                result = found[outcome[0]]
-                results.append(_unchanged(result) if outcome[1] else result)
-        return results
+    async def changes(
+        self, *, scope: Scope, after: tuple[int, int] = FIRST, limit: int = 1_000
+    ) -> list[ChangeEvent]:
+        """Return the next changes of documents after a cursor, in the order of commitment: each
+        exactly once to whoever asks again with the last one's cursor. Raises: Forbidden."""
+        return await self.catalogue.documents.changes(scope, after, limit)
 
     async def search(
         self,
@@ -202,9 +152,11 @@ class App:
         k: int = 5,
         mode: Mode = "hybrid",
         collections: frozenset[str] | None = None,
+        as_of: date | None = None,
     ) -> Found:
-        """Return the best k passages that the scope may see, and record the trace."""
-        query = Query(text=clean(text), k=k, mode=mode, collections=collections)
+        """Return the best k passages that the scope may see, of the revisions in force on the day
+        `as_of`, or now, and record the trace."""
+        query = Query(text=clean(text), k=k, mode=mode, collections=collections, as_of=as_of)
         retrieval = await retrieve(self.answer_parts.retrieve, scope, query)
         trace = Trace(
             id=TraceId(new_uuid()),
@@ -213,7 +165,7 @@ class App:
             documents=tuple({p.source.document_id for p in retrieval.passages}),
             created_at=self.answer_parts.retrieve.clock.now(),
             record=retrieval_record(retrieval)
-            | {"versions": {"space": self.ingest_parts.embedder.space.name}},
+            | {"versions": {"space": self.answer_parts.retrieve.embedder.space.name}},
         )
         await self.catalogue.records.record_trace(scope, trace)
         return Found(retrieval=retrieval, trace_id=trace.id)
@@ -252,21 +204,6 @@ class App:
                 if isinstance(event, Done):
                     return event.answer
         raise RuntimeError("the answer had no end")
-
-
-def _not_accepted(uri: str, state: State, reason: str) -> IngestResult:
-    return IngestResult(
-        id=None, uri=uri, title=uri, status=state, reason=reason, revision=0, chunks=0,
-        new_chunks=0, embedded=0, language="",
-    )  # fmt: skip
-
-
-def _unchanged(result: IngestResult) -> IngestResult:
-    """What was known already keeps its verdict, unless it was ready: then nothing was done."""
-    values = asdict(result) | {"new_chunks": 0, "embedded": 0}
-    if result.status in (State.READY, State.PARTIAL):
-        values["status"] = "unchanged"
-    return IngestResult(**values)
 
 
 @asynccontextmanager
@@ -328,74 +265,20 @@ async def open(
         # The models and the database start at the same time: each takes seconds at first.
         warming = asyncio.create_task(asyncio.to_thread(language.warm))
         stack.push_async_callback(asyncio.wait, {warming})
-        local = asyncio.create_task(asyncio.to_thread(_load_local, loaded, tell))
-        written = asyncio.create_task(asyncio.to_thread(_make_language_model, settings))
-        stack.push_async_callback(_close_models, local, written)
+        local = asyncio.create_task(asyncio.to_thread(load_local, loaded, tell))
+        written = asyncio.create_task(asyncio.to_thread(opening.language_model, settings))
+        stack.push_async_callback(close_models, local, written)
         catalogue = await stack.enter_async_context(open_catalogue(loaded, tell=tell))
         encoder, language_model = await local, await written
         await warming
         embedder: Embedder = encoder
         if settings.models.embedding != LOCAL_E5:
-            remote = await _open_remote(settings)
+            remote = await open_remote(settings)
             stack.push_async_callback(remote.aclose)
             embedder = remote
         parser = ChildParser()
         stack.push_async_callback(parser.aclose)
         yield await _compose(settings, catalogue, encoder, embedder, language_model, parser)
-
-
-def _load_local(loaded: Loaded, tell: Tell) -> LocalE5:
-    """Load the local model: the embedder by default, and always the tokenizer and the encoder of
-    token states, so that ranking and quoting do not depend on a provider."""
-    return LocalE5.load(model_files(loaded, tell), threads=loaded.settings.models.threads)
-
-
-def model_files(loaded: Loaded, tell: Tell = silent) -> ModelFiles:
-    """Return the local model's files: those of the settings' folder, else our own, which are made
-    at first. Raises: ModelUnusable."""
-    folder = loaded.settings.models.folder
-    if folder is not None:
-        return open_model(folder)
-    return ensure_model(loaded.home / "models" / "multilingual-e5-small", progress=tell)
-
-
-def _make_language_model(settings: Settings) -> PydanticAiModel | None:
-    name = settings.models.language
-    if not name:
-        return None
-    key, address = _credentials(settings, name)
-    return make_language_model(name, api_key=key, base_url=address)
-
-
-async def _open_remote(settings: Settings) -> RemoteEmbedder:
-    name = settings.models.embedding
-    key, address = _credentials(settings, name)
-    return await open_embedder(name, BpeCounter(), api_key=key, base_url=address)
-
-
-def _credentials(settings: Settings, name: str) -> tuple[str | None, str | None]:
-    """Return the key and the address that the settings hold for a `provider:model`."""
-    provider, _ = split_name(name)
-    providers = settings.providers
-    key = {
-        "openai": providers.openai_api_key,
-        "anthropic": providers.anthropic_api_key,
-    }.get(provider)
-    address = providers.openai_base_url if provider == "openai" else None
-    return (key.get_secret_value() if key else None), address
-
-
-async def _close_models(
-    local: asyncio.Task[LocalE5], written: asyncio.Task[PydanticAiModel | None]
-) -> None:
-    """Close what was opened, also where opening something else failed meanwhile."""
-    await asyncio.wait({local, written})
-    if not local.cancelled() and local.exception() is None:
-        local.result().close()
-    if not written.cancelled() and written.exception() is None:
-        model = written.result()
-        if model is not None:
-            await model.aclose()
 
 
 async def _compose(
@@ -410,9 +293,57 @@ async def _compose(
         catalogue.pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH
     )
     largest = min(local.max_tokens, embedder.max_tokens) - CONTEXT_TOKENS
-    chunker = StructureChunker(min(settings.chunking.size, largest))
+    retention = settings.retention
+    return compose(
+        catalogue,
+        generation,
+        parser=parser,
+        chunker=StructureChunker(min(settings.chunking.size, largest)),
+        tokenizer=local,
+        embedder=embedder,
+        encoder=local,
+        language_model=language_model,
+        counter=BpeCounter(),
+        temperature=settings.answer.temperature,
+        show_unsupported=settings.answer.show_unsupported,
+        keep_revisions=_days(retention.revisions_days),
+        keep_changes=_days(retention.changes_days),
+    )
+
+
+def _days(number: int) -> timedelta | None:
+    return timedelta(days=number) if number else None
+
+
+def compose(
+    catalogue: Catalogue,
+    generation: IndexGeneration,
+    *,
+    parser: Parser,
+    chunker: Chunker,
+    tokenizer: Tokenizer,
+    embedder: Embedder,
+    encoder: TokenEncoder,
+    language_model: LanguageModel | None,
+    counter: TokenCounter,
+    temperature: float | None,
+    show_unsupported: bool,
+    keep_revisions: timedelta | None = None,
+    keep_changes: timedelta | None = None,
+) -> App:
+    """Put opened parts together; `open` opens those that the settings name."""
     clock = SystemClock()
-    retrieve_parts = RetrieveParts(
+    upkeep = PostgresUpkeep(catalogue.pool, generation.id)
+    ingest = IngestParts(
+        revisions=PostgresRevisions(catalogue.pool, generation.id),
+        blobs=catalogue.blobs,
+        parser=parser,
+        chunker=chunker,
+        tokenizer=tokenizer,
+        embedder=embedder,
+        generation=generation,
+    )
+    searching = RetrieveParts(
         store=catalogue.documents,
         index=PostgresIndex(catalogue.pool, generation),
         embedder=embedder,
@@ -420,23 +351,37 @@ async def _compose(
     )
     return App(
         catalogue=catalogue,
-        ingest_parts=IngestParts(
-            revisions=PostgresRevisions(catalogue.pool, generation.id),
-            blobs=catalogue.blobs,
-            parser=parser,
-            chunker=chunker,
-            tokenizer=local,
-            embedder=embedder,
-            generation=generation,
-        ),
+        ingest_parts=ingest,
+        deliver_parts=_deliver_parts(catalogue, ingest),
         answer_parts=AnswerParts(
-            retrieve=retrieve_parts,
+            retrieve=searching,
             records=catalogue.records,
-            encoder=local,
+            encoder=encoder,
             language_model=language_model,
-            counter=BpeCounter(),
-            temperature=settings.answer.temperature,
-            show_unsupported=settings.answer.show_unsupported,
+            counter=counter,
+            temperature=temperature,
+            show_unsupported=show_unsupported,
         ),
-        fingerprint=fingerprint(parser, chunker, embedder.space),
+        reconcile_parts=ReconcileParts(
+            upkeep=upkeep, jobs=catalogue.jobs, embedder=embedder, generation=generation
+        ),
+        retain_parts=RetainParts(
+            upkeep=upkeep,
+            documents=catalogue.documents,
+            blobs=catalogue.blobs,
+            clock=clock,
+            revisions=keep_revisions,
+            changes=keep_changes,
+        ),
+    )
+
+
+def _deliver_parts(catalogue: Catalogue, ingest: IngestParts) -> DeliverParts:
+    current = fingerprint(ingest.parser, ingest.chunker, ingest.embedder.space)
+    return DeliverParts(
+        documents=catalogue.documents,
+        jobs=catalogue.jobs,
+        ingest=ingest,
+        fingerprint=lambda _: current,
+        remove=catalogue.remove,
     )

@@ -14,7 +14,8 @@ VademecumError                      internal             1
 |-- Forbidden                       forbidden            4
 |-- ServiceAway                     service-away         5
 |   |-- DatabaseAway                database-away        5
-|   `-- ProviderAway                provider-away        5
+|   |-- ProviderAway                provider-away        5
+|   `-- QueueFull                   queue-full           5
 |-- DatabaseUnusable                database-unusable    1
 |   |-- DataFolderUnusable          data-folder-unusable 1
 |   |-- ServerVersionWrong          server-version       1
@@ -111,6 +112,10 @@ class DatabaseAway(ServiceAway):
 
 class ProviderAway(ServiceAway):
     code = "provider-away"
+
+
+class QueueFull(ServiceAway):
+    code = "queue-full"
 
 
 class DatabaseUnusable(VademecumError):

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import platformdirs
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from vademecum import failpoint
 from vademecum.errors import InvalidSetting, UnknownSetting
 
 LOCAL_E5 = "local:multilingual-e5-small"
@@ -17,7 +18,7 @@ FILE_NAME = "vademecum.toml"
 ROOT_HOME = Path("/var/lib/vademecum")
 _PREFIX = "VADE_"
 # Read by other means: no setting of the tree, since it says where the settings file may lie.
-_NOT_SETTINGS = {"VADE_HOME"}
+_NOT_SETTINGS = {"VADE_HOME", failpoint.VARIABLE}
 # Usual names of other programs, and where their value belongs in our tree.
 USUAL = {
     "DATABASE_URL": "database.url",
@@ -82,6 +83,15 @@ class AnswerSettings(_Section):
     )
 
 
+class RetentionSettings(_Section):
+    revisions_days: int = Field(
+        default=400, ge=0, description="how long old revisions stay, with their originals; 0 = ever"
+    )
+    changes_days: int = Field(
+        default=30, ge=0, description="how long events of the outbox stay; 0 = ever"
+    )
+
+
 class LogSettings(_Section):
     level: str = Field(
         default="warning",
@@ -98,6 +108,7 @@ class Settings(_Section):
     providers: ProvidersSettings = ProvidersSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     answer: AnswerSettings = AnswerSettings()
+    retention: RetentionSettings = RetentionSettings()
     log: LogSettings = LogSettings()
 
 

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from vademecum import app as asynchronous
+from vademecum.opening import Tell, silent
 from vademecum.settings import Loaded
 
 P = ParamSpec("P")
@@ -71,6 +72,7 @@ class App:
         self._portal = portal
 
     ingest = _waiting(asynchronous.App.ingest)
+    changes = _waiting(asynchronous.App.changes)
     search = _waiting(asynchronous.App.search)
     ask = _waiting(asynchronous.App.ask)
     stream = _iterating(asynchronous.App.stream)
@@ -81,7 +83,7 @@ def open(
     loaded: Loaded | None = None,
     *,
     overrides: Mapping[str, Any] | None = None,
-    tell: asynchronous.Tell = asynchronous.silent,
+    tell: Tell = silent,
 ) -> Iterator[App]:
     """Open the system with an event loop in a thread of its own; see `vademecum.open`."""
     with start_blocking_portal("asyncio") as portal:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +10,19 @@ import psycopg
 
 from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.adapters.chunkers.structure import StructureChunker
-from vademecum.adapters.clock import SystemClock
 from vademecum.adapters.parsers.child import parse
-from vademecum.answer.pipeline import AnswerParts
-from vademecum.app import AVERAGE_LENGTH, App, Catalogue
-from vademecum.ingest.accept import fingerprint
-from vademecum.ingest.pipeline import IngestParts
+from vademecum.app import AVERAGE_LENGTH, App, Catalogue, compose
 from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
 from vademecum.model.ids import DocumentId, RevisionId
 from vademecum.model.principal import Scope
 from vademecum.ports.parser import Parser
 from vademecum.ports.store import Accepted
 from vademecum.postgres.document import PostgresDocuments
-from vademecum.postgres.index import PostgresIndex, current_generation
+from vademecum.postgres.index import current_generation
 from vademecum.postgres.jobs import PostgresJobs
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.record import PostgresRecords
 from vademecum.postgres.revision import PostgresRevisions
-from vademecum.retrieve.pipeline import RetrieveParts
 from vademecum.testing.embedders import HashEmbedder
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 
@@ -74,7 +69,10 @@ class Bench:
     async def accept(self, source: Source, scope: Scope = OPERATOR) -> Accepted:
         """Accept without work, as `--no-wait` does."""
         blob = await self.app.catalogue.blobs.put(scope.tenant, source.content)
-        return await self.documents.accept(scope, source, blob, self.app.fingerprint)
+        fingerprint = self.app.deliver_parts.fingerprint(source)
+        accepted = await self.documents.accept(scope, source, blob, fingerprint)
+        assert isinstance(accepted, Accepted)
+        return accepted
 
     async def found(self, text: str, *, scope: Scope = OPERATOR, k: int = 50) -> list[str]:
         """The texts of the passages of a search, best first."""
@@ -90,6 +88,22 @@ class Bench:
 
     def count(self, table: str) -> int:
         return int(self.sql(f"SELECT count(*) FROM vademecum.{table}")[0][0])
+
+    def in_force(self, table: str) -> int:
+        """How many rows of chunks a search of today may see."""
+        chunks = (
+            "SELECT c.id FROM vademecum.chunk c JOIN vademecum.revision r"
+            " ON r.tenant = c.tenant AND r.id = c.revision"
+            " WHERE r.valid_from <= now() AND r.valid_until > now()"
+        )
+        if table == "chunk":
+            return len(self.sql(chunks))
+        own = (
+            f"SELECT chunk FROM vademecum.{table} WHERE valid_from <= now() AND valid_until > now()"
+        )
+        truth, index = sorted(self.sql(chunks)), sorted(self.sql(own))
+        assert index == truth, f"{table} is not the projection of the chunks in force"
+        return len(index)
 
     def tables_with(self, needle: str) -> list[str]:
         """Every table, of every schema, one of whose rows holds the text."""
@@ -124,6 +138,7 @@ async def make_bench(
     parser: Parser | None = None,
     embedder: HashEmbedder | None = None,
     tokens: int = 20,
+    keep_revisions: timedelta | None = None,
 ) -> Bench:
     """Compose what `vademecum.app` composes, over `pool`, with the hash embedder."""
     embedder = embedder or HashEmbedder()
@@ -137,32 +152,19 @@ async def make_bench(
         jobs=PostgresJobs(pool),
         pool=pool,
     )
-    app = App(
-        catalogue=catalogue,
-        ingest_parts=IngestParts(
-            revisions=PostgresRevisions(pool, generation.id),
-            blobs=catalogue.blobs,
-            parser=parser,
-            chunker=chunker,
-            tokenizer=embedder,
-            embedder=embedder,
-            generation=generation,
-        ),
-        answer_parts=AnswerParts(
-            retrieve=RetrieveParts(
-                store=catalogue.documents,
-                index=PostgresIndex(pool, generation),
-                embedder=embedder,
-                clock=SystemClock(),
-            ),
-            records=catalogue.records,
-            encoder=embedder,
-            language_model=None,
-            counter=embedder,
-            temperature=None,
-            show_unsupported=False,
-        ),
-        fingerprint=fingerprint(parser, chunker, embedder.space),
+    app = compose(
+        catalogue,
+        generation,
+        parser=parser,
+        chunker=chunker,
+        tokenizer=embedder,
+        embedder=embedder,
+        encoder=embedder,
+        language_model=None,
+        counter=embedder,
+        temperature=None,
+        show_unsupported=False,
+        keep_revisions=keep_revisions,
     )
     return Bench(app=app, embedder=embedder, blobs=folder, superuser=superuser)
 

@@ -13,6 +13,7 @@ import pytest
 from support import TODAY, Bench, make_bench, source
 
 from vademecum.errors import ConversationNotFound, NotFound
+from vademecum.model.change import FIRST
 from vademecum.model.ids import (
     ChunkId,
     ConversationId,
@@ -143,14 +144,16 @@ async def everything(world: World, scope: Scope) -> list[Any]:
         await documents.all(scope),
         await documents.results(scope, world.revisions),
         await documents.confirm(scope, world.chunks, TODAY),
-        await index.search_dense(scope, vector, 50),
-        await index.search_keyword(scope, dict.fromkeys(terms, 1.0), 50),
+        await index.search_dense(scope, vector, 50, None),
+        await index.search_keyword(scope, dict.fromkeys(terms, 1.0), 50, TODAY),
         [(await app.search(QUESTION, scope=scope, mode=m)).retrieval
          for m in ("hybrid", "dense", "keyword")],
         await app.ask(QUESTION, scope=scope),
     ]  # fmt: skip
     for read in (documents.get, documents.text, documents.chunks, documents.history):
         got += [await _or_missing(read(scope, item)) for item in world.documents]
+    got += await documents.changes(scope, FIRST, 100) if scope.operator else []
+    got += await app.catalogue.jobs.pending(scope)
     got += [await _or_missing(records.trace(scope, item)) for item in world.traces]
     got += [await _or_missing(records.turns(scope, item)) for item in world.conversations]
     return got
@@ -189,7 +192,8 @@ async def test_counts_tell_of_nothing_hidden(world: World) -> None:
         counts = await world.bench.documents.counts(scope)
         assert counts == {"documents": len(visible), "chunks": len(visible), "waiting": 0}
         terms = [term_id("refund", TERM_SPACE)]
-        statistics = await world.bench.app.answer_parts.retrieve.index.term_statistics(scope, terms)
+        index = world.bench.app.answer_parts.retrieve.index
+        statistics = await index.term_statistics(scope, terms, None)
         assert (statistics.chunks, statistics.frequencies[terms[0]]) == (
             len(visible),
             len(visible),
@@ -294,7 +298,7 @@ async def test_a_hidden_document_changes_no_visible_score(world: World) -> None:
             found.append(retrieval.abstention)
         terms = [term_id(term, TERM_SPACE) for term in ("refund", "ticket", "reembols", "gate")]
         index = bench.app.answer_parts.retrieve.index
-        found.append(await index.term_statistics(RED_A, terms))
+        found.append(await index.term_statistics(RED_A, terms, None))
         found.append(await bench.documents.languages(RED_A))
         found.append(await bench.documents.counts(RED_A))
         return found

@@ -29,7 +29,8 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "vade documents chunks", "vade documents history", "vade documents delete",
         "vade eval", "vade eval lab", "vade status", "vade doctor",
         "vade config", "vade config show", "vade config check", "vade model", "vade model fetch",
-        "vade migrate", "vade stop",
+        "vade migrate", "vade stop", "vade worker", "vade jobs", "vade jobs list",
+        "vade jobs retry", "vade changes",
     }  # fmt: skip
 
 

@@ -53,9 +53,11 @@ class OneRevision:
             revision_id=revision_id,
             token=UUID(int=3),
             lease_until=datetime.now(UTC),
+            collection="default",
             uri="rules.md",
             title=None,
             language=None,
+            chunker=None,
             blob="key",
             attempts=self._attempts,
         )
@@ -92,6 +94,12 @@ class OneBlob:
     async def put(self, tenant: Tenant, content: bytes) -> str:
         return "key"
 
+    async def has(self, tenant: Tenant, key: str) -> bool:
+        return True
+
+    async def aged(self, tenant: Tenant, before: datetime) -> list[str]:
+        return []
+
     async def delete(self, tenant: Tenant, key: str) -> bool:
         return True
 
@@ -109,8 +117,11 @@ async def ingested(
     content: bytes | VademecumError = TEXT,
     *,
     fault: Fault | None = None,
+    every: Fault | None = None,
 ) -> OneRevision:
-    embedder = HashEmbedder(faults={1: fault} if fault else None)
+    """`fault` strikes the first call of the embedder, `every` each one."""
+    faults = dict.fromkeys(range(1, 99), every) if every else {1: fault} if fault else None
+    embedder = HashEmbedder(faults=faults)
     blob = OneBlob(content)
     parts = IngestParts(
         revisions=revisions,
@@ -170,15 +181,24 @@ async def test_what_cannot_be_read_ends(
 async def test_what_may_go_better_is_tried_again_and_at_last_says_why(fault: Fault) -> None:
     early = OneRevision(attempts=MOST_ATTEMPTS - 1)
     with pytest.raises((ProviderAway, EmbeddingInvalid)) as caught:
-        await ingested(early, fault=fault)
+        await ingested(early, every=fault)
     assert (early.ended, early.published) == (None, None)
-    last = await ingested(OneRevision(attempts=MOST_ATTEMPTS), fault=fault)
+    last = await ingested(OneRevision(attempts=MOST_ATTEMPTS), every=fault)
     assert last.ended == (State.FAILED, str(caught.value), False)
+
+
+@pytest.mark.parametrize("fault", [Fault(nan_rows=(1,)), Fault(drop_rows=1)])
+async def test_a_batch_that_came_back_broken_is_halved(fault: Fault) -> None:
+    text = "\n\n".join(f"Gate {number} opens two hours before each show." for number in range(9))
+    published = (await ingested(OneRevision(), text.encode(), fault=fault)).published
+    assert published is not None
+    assert published.unembedded == {}
+    assert published.embedded == len(published.chunks) > 1
 
 
 async def test_a_text_that_is_too_long_is_not_tried_again() -> None:
     fault = Fault(error=TextTooLong("600 tokens", hint="make chunks smaller"))
-    revisions = await ingested(OneRevision(), fault=fault)
+    revisions = await ingested(OneRevision(), every=fault)
     assert revisions.ended == (State.FAILED, "600 tokens. make chunks smaller", False)
 
 

@@ -11,13 +11,14 @@ from importlib import resources
 from pathlib import Path
 
 from vademecum.adapters.sources.files import Facts, find, read
-from vademecum.app import App, Count
+from vademecum.app import App
 from vademecum.app import open as open_app
 from vademecum.cli.ask import show_answer
 from vademecum.cli.ingest import show_results
 from vademecum.cli.options import COMMON
 from vademecum.cli.output import answer_json, escape, out, print_json, working
 from vademecum.errors import SourceNotFound
+from vademecum.ingest.deliver import Count
 from vademecum.model.answer import Answer
 from vademecum.model.document import IngestResult, Source
 from vademecum.model.principal import TENANT_LABEL, Scope

@@ -68,7 +68,7 @@ def list_documents(
     out.print(table)
 
 
-async def _named(catalogue: Catalogue, name: str, scope: Scope) -> DocumentId:
+async def named(catalogue: Catalogue, name: str, scope: Scope) -> DocumentId:
     """Return the id of the one document that an id or a uri names."""
     document_id = _read_id(name)
     if document_id is not None:
@@ -99,7 +99,7 @@ def show(name: Name, principal: As = None, labels: Labels = None) -> None:
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> Document:
-        document_id = await _named(catalogue, name, scope)
+        document_id = await named(catalogue, name, scope)
         return await catalogue.documents.get(scope, document_id)
 
     document = with_catalogue(work)
@@ -117,7 +117,7 @@ def text(name: Name, principal: As = None, labels: Labels = None) -> None:
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> tuple[DocumentId, str]:
-        document_id = await _named(catalogue, name, scope)
+        document_id = await named(catalogue, name, scope)
         return document_id, await catalogue.documents.text(scope, document_id)
 
     document_id, extracted = with_catalogue(work)
@@ -135,7 +135,7 @@ def chunks(name: Name, principal: As = None, labels: Labels = None) -> None:
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> list[dict[str, Any]]:
-        document_id = await _named(catalogue, name, scope)
+        document_id = await named(catalogue, name, scope)
         return [
             {
                 "id": chunk.id,
@@ -170,7 +170,7 @@ def history(name: Name, principal: As = None, labels: Labels = None) -> None:
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> list[dict[str, Any]]:
-        document_id = await _named(catalogue, name, scope)
+        document_id = await named(catalogue, name, scope)
         return [asdict(r) for r in await catalogue.documents.history(scope, document_id)]
 
     rows = with_catalogue(work)
@@ -192,7 +192,7 @@ def delete(name: Name, principal: As = None, labels: Labels = None) -> None:
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> Receipt:
-        document_id = await _named(catalogue, name, scope)
+        document_id = await named(catalogue, name, scope)
         return await catalogue.delete(document_id, scope=scope)
 
     receipt = with_catalogue(work)

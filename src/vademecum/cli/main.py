@@ -15,6 +15,7 @@ from vademecum.cli import evaluate as evaluate_commands
 from vademecum.cli import ingest as ingest_commands
 from vademecum.cli import system as system_commands
 from vademecum.cli import trace as trace_commands
+from vademecum.cli import work as work_commands
 from vademecum.cli.documents import documents
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import err, print_json, say_error
@@ -41,6 +42,9 @@ _add(ask_commands.ask, _GETTING_STARTED)
 _add(ask_commands.search, _GETTING_STARTED)
 vade.add_typer(documents, name="documents", rich_help_panel=_GETTING_STARTED)
 _add(trace_commands.explain, _GETTING_STARTED)
+_add(work_commands.worker, _SYSTEM)
+vade.add_typer(work_commands.jobs, name="jobs", rich_help_panel=_SYSTEM)
+_add(work_commands.changes, _SYSTEM)
 vade.add_typer(evaluate_commands.evaluate, name="eval", rich_help_panel=_SYSTEM)
 _add(system_commands.status, _SYSTEM)
 _add(system_commands.doctor, _SYSTEM)

@@ -15,10 +15,11 @@ import regex
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-from vademecum.app import Count, Tell
 from vademecum.errors import VademecumError
+from vademecum.ingest.deliver import Count
 from vademecum.model.answer import Answer, Citation
 from vademecum.model.passage import Passage
+from vademecum.opening import Tell
 
 # What reads a pipe wants whole lines.
 _PIPED = not sys.stdout.isatty()

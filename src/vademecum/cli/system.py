@@ -11,12 +11,13 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from vademecum.app import Catalogue, model_files, open_catalogue
+from vademecum.app import Catalogue, open_catalogue
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import escape, out, print_json, working
 from vademecum.errors import VademecumError
 from vademecum.model.principal import Scope
+from vademecum.opening import model_files
 from vademecum.postgres import embedded
 from vademecum.postgres.health import Server, server_facts
 from vademecum.settings import shown

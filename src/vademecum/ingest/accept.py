@@ -3,14 +3,16 @@
 import hashlib
 import math
 import re
+from collections.abc import Mapping
 from datetime import date
 
 from vademecum.errors import InvalidSetting, LimitExceeded
-from vademecum.model.document import EFFECTIVE_KEYS, Source
+from vademecum.model.document import EFFECTIVE_KEYS, MetadataValue, Source
 from vademecum.model.embedding import EmbeddingSpace
 from vademecum.ports.chunker import Chunker
 from vademecum.ports.parser import Parser
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
+from vademecum.text.normalise import clean
 
 MOST_BYTES = 100 * 1024 * 1024
 MOST_URI = 2_000
@@ -70,6 +72,19 @@ def _check_values(source: Source) -> None:
         )
 
 
+def storable(found: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:
+    """Return what a document says of itself as far as it can be kept: a day that is none, and
+    what passes a limit, is left out, since nobody is there to be told."""
+    kept: dict[str, MetadataValue] = {}
+    for key, value in list(found.items())[:MOST_METADATA_KEYS]:
+        if isinstance(value, float) and not math.isfinite(value):
+            continue
+        name, plain = clean(key).strip(), clean(value) if isinstance(value, str) else value
+        if name and (name not in EFFECTIVE_KEYS or _is_date(plain)):
+            kept[name] = plain
+    return kept
+
+
 def _storable(text: str) -> bool:
     try:
         return b"\x00" not in text.encode()
@@ -78,17 +93,19 @@ def _storable(text: str) -> bool:
 
 
 def _check_date(key: str, value: object) -> None:
-    if value is None:
+    if value is None or _is_date(value):
         return
-    try:
-        # Other ISO forms, such as weeks, are no dates to the database.
-        if isinstance(value, str) and date.fromisoformat(value).isoformat() == value:
-            return
-    except ValueError:
-        pass
     raise InvalidSetting(
         f"{key} is {str(value)[:40]!r}, which is no date", hint="write it like 2026-01-31"
     )
+
+
+def _is_date(value: object) -> bool:
+    try:
+        # Other ISO forms, such as weeks, are no dates to the database.
+        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
 
 
 def fingerprint(parser: Parser, chunker: Chunker, space: EmbeddingSpace) -> str:

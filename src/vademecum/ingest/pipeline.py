@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vademecum.errors import (
     DocumentUnreadable,
@@ -16,19 +16,20 @@ from vademecum.errors import (
     ServiceAway,
     TextTooLong,
 )
+from vademecum.failpoint import step
+from vademecum.ingest.accept import storable
+from vademecum.ingest.analyse import keyword_rows
 from vademecum.ingest.contextualize import contextualize
 from vademecum.ingest.embed import embed_missing
 from vademecum.model.chunk import Chunk
 from vademecum.model.document import ParsedDocument, State
 from vademecum.model.ids import RevisionId, Tenant
-from vademecum.model.index import IndexGeneration, KeywordRow
+from vademecum.model.index import IndexGeneration
 from vademecum.ports.blobs import BlobStore
 from vademecum.ports.chunker import Chunker
 from vademecum.ports.embedder import Embedder, Tokenizer
 from vademecum.ports.parser import Parser
 from vademecum.ports.store import Claim, Publication, RevisionStore
-from vademecum.rank.bm25 import TERM_SPACE, document_weights
-from vademecum.text.analyse import term_id, terms
 from vademecum.text.language import detect
 
 MOST_ATTEMPTS = 5
@@ -57,7 +58,8 @@ async def ingest_revision(parts: IngestParts, tenant: Tenant, revision_id: Revis
     passes through (EmbeddingInvalid, ModelUnusable, ServiceAway): the lease runs out and the
     revision is tried again, `MOST_ATTEMPTS` times in all; then it fails, with the last reason.
     """
-    claim = await parts.revisions.claim(tenant, revision_id)
+    with step("claim"):
+        claim = await parts.revisions.claim(tenant, revision_id)
     if claim is None:
         return
     if claim.attempts > MOST_ATTEMPTS:
@@ -75,7 +77,8 @@ async def ingest_revision(parts: IngestParts, tenant: Tenant, revision_id: Revis
 
 
 async def _ingest(parts: IngestParts, claim: Claim) -> None:
-    parsed = await _parse(parts, claim)
+    with step("parse"):
+        parsed = await _parse(parts, claim)
     if parsed is None:
         return
     if not parsed.text.strip():
@@ -83,21 +86,24 @@ async def _ingest(parts: IngestParts, claim: Claim) -> None:
         reason = "no text was found on its pages" if parsed.page_starts else "it is empty"
         await parts.revisions.finish(claim, state, reason, parsed)
         return
-    language, chunks = await asyncio.to_thread(_split, parts, claim, parsed)
-    rows = await asyncio.to_thread(_analyse, parts, chunks)
+    with step("split"):
+        language, chunks = await asyncio.to_thread(_split, parts, claim, parsed)
+        rows = await asyncio.to_thread(keyword_rows, chunks, parts.generation.average_length)
     texts = [chunk.embedded_text for chunk in chunks]
-    known = await parts.revisions.known_vectors(claim, texts)
-    vectors, embedded = await embed_missing(texts, known, parts.embedder)
+    with step("embed"):
+        known = await parts.revisions.known_vectors(claim, texts)
+        embedded = await embed_missing(texts, known, parts.embedder)
     await parts.revisions.publish(
         claim,
         Publication(
             parsed=parsed,
             language=language,
             chunks=chunks,
-            vectors=vectors,
+            vectors=embedded.vectors,
+            unembedded=embedded.failed,
             keyword_rows=rows,
             new_chunks=sum(text not in known for text in texts),
-            embedded=embedded,
+            embedded=embedded.fresh,
         ),
     )
 
@@ -106,7 +112,8 @@ async def _parse(parts: IngestParts, claim: Claim) -> ParsedDocument | None:
     """Return the parsed document, or end the revision and return None."""
     try:
         content = await parts.blobs.get(claim.tenant, claim.blob)
-        return await parts.parser.parse(content, claim.uri)
+        parsed = await parts.parser.parse(content, claim.uri)
+        return replace(parsed, metadata=storable(parsed.metadata))
     except PasswordRequired as error:
         await parts.revisions.finish(claim, State.PASSWORD_REQUIRED, str(error), None)
     except _REJECTED as error:
@@ -117,19 +124,11 @@ async def _parse(parts: IngestParts, claim: Claim) -> ParsedDocument | None:
 
 
 def _split(parts: IngestParts, claim: Claim, parsed: ParsedDocument) -> tuple[str, list[Chunk]]:
-    language = claim.language or detect(parsed.text[:_LANGUAGE_SAMPLE])
+    sample = parsed.text[:_LANGUAGE_SAMPLE]
+    language = claim.language or parsed.language or detect(sample)
     spans = parts.chunker.split(parsed, parts.tokenizer)
     title = claim.title or parsed.title
     return language, contextualize(parsed, spans, title, language, parts.tokenizer)
-
-
-def _analyse(parts: IngestParts, chunks: list[Chunk]) -> list[KeywordRow]:
-    rows = []
-    for chunk in chunks:
-        found = terms(chunk.embedded_text, chunk.language)
-        ids = (term_id(term, TERM_SPACE) for term in found)
-        rows.append(KeywordRow(weights=document_weights(ids, parts.generation.average_length)))
-    return rows
 
 
 @contextlib.asynccontextmanager

@@ -29,7 +29,11 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a caller hands in: bytes under a uri, with what is known about them."""
+    """What a caller hands in: bytes under a uri, with what is known about them.
+
+    `version` is the source's own count of the document's versions, where it has one: an older
+    one that comes late is left. `chunker` names how to divide the text, None for what is set.
+    """
 
     uri: str
     content: bytes
@@ -38,6 +42,8 @@ class Source:
     metadata: Mapping[str, MetadataValue]
     language: str | None
     title: str | None
+    version: int | None = None
+    chunker: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +52,15 @@ class Refused:
 
     uri: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """A source says that a document is gone since `version`; without one it is gone now."""
+
+    uri: str
+    collection: str
+    version: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +130,8 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """One version of a document, for its history."""
+    """One version of a document, for its history. In force in [valid_from, valid_until), which
+    are None where it never was, and where the time has no end."""
 
     id: RevisionId
     number: int
@@ -125,12 +141,15 @@ class Revision:
     ingested_by: str
     accepted_at: datetime
     published_at: datetime | None
+    valid_from: datetime | None
+    valid_until: datetime | None
     current: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestResult:
-    """What became of one source. `status` is a State, or `unchanged` where there was no work.
+    """What became of one source. `status` is a State, `unchanged` where there was no work, or
+    `deleted`.
 
     `id` is None where the source was never accepted.
     """

@@ -1,6 +1,7 @@
 """What is asked of the index?"""
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 Mode = Literal["hybrid", "dense", "keyword"]
@@ -8,12 +9,14 @@ Mode = Literal["hybrid", "dense", "keyword"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A search as it reaches retrieval. `k` >= 0 is how many passages are wanted."""
+    """A search as it reaches retrieval. `k` >= 0 is how many passages are wanted; `as_of` is the
+    day whose revisions are searched, None for those in force now."""
 
     text: str
     k: int
     mode: Mode
     collections: frozenset[str] | None
+    as_of: date | None = None
 
     def __post_init__(self) -> None:
         if self.k < 0:

@@ -1,5 +1,6 @@
 """Where do the original bytes lie?"""
 
+from datetime import datetime
 from typing import Protocol
 
 from vademecum.model.ids import Tenant
@@ -9,11 +10,17 @@ class BlobStore(Protocol):
     """Keep originals under names that we choose; a tenant's blobs are its own."""
 
     async def put(self, tenant: Tenant, content: bytes) -> str:
-        """Store durably and return the key. Equal bytes of one tenant give the same key."""
+        """Store durably and return the key: the bytes' sha256 in hexadecimal."""
         ...
 
     async def get(self, tenant: Tenant, key: str) -> bytes:
         """Return the bytes. Raises NotFound where the key is not there."""
+        ...
+
+    async def has(self, tenant: Tenant, key: str) -> bool: ...
+
+    async def aged(self, tenant: Tenant, before: datetime) -> list[str]:
+        """Return the keys of blobs that nobody has put since that time."""
         ...
 
     async def delete(self, tenant: Tenant, key: str) -> bool:

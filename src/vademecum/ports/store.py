@@ -1,12 +1,14 @@
 """Where is the truth kept? Each method is one transaction in the given scope."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Protocol
 from uuid import UUID
 
 from vademecum.model.answer import Answer
+from vademecum.model.change import ChangeEvent
 from vademecum.model.chunk import Chunk
 from vademecum.model.document import Document, IngestResult, ParsedDocument, Revision, Source, State
 from vademecum.model.embedding import FloatArray
@@ -28,6 +30,15 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outdated:
+    """A version that was left, since the source delivered an equal or newer one before."""
+
+    uri: str
+    version: int
+    known: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """The right to work on one revision until `lease`; `token` fences off a late worker."""
 
@@ -36,9 +47,11 @@ class Claim:
     revision_id: RevisionId
     token: UUID
     lease_until: datetime
+    collection: str
     uri: str
     title: str | None
     language: str | None
+    chunker: str | None
     blob: str
     attempts: int
 
@@ -47,24 +60,49 @@ class Claim:
 class Publication:
     """A whole revision, ready to be seen. Row i of each sequence belongs to chunk i.
 
-    `vectors` has shape (len(chunks), d); `new_chunks` counts those not in the old revision.
+    `vectors` has shape (len(chunks), d). `unembedded` tells why a chunk has none: its row of
+    `vectors` counts for nothing. `new_chunks` counts those whose text was not known before.
     """
 
     parsed: ParsedDocument
     language: str
     chunks: Sequence[Chunk]
     vectors: FloatArray
+    unembedded: Mapping[int, str]
     keyword_rows: Sequence[KeywordRow]
     new_chunks: int
     embedded: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A chunk of which the index lacks a row."""
+
+    chunk_id: ChunkId
+    embedded_text: str
+    language: str
+    has_vector: bool
+    has_terms: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """What a deletion counted in each table, and the blobs that may have lost their last name."""
+
+    document_id: DocumentId
+    receipts: Sequence[StoreReceipt]
+    blobs: Sequence[str]
+
+
 class DocumentStore(Protocol):
     """Documents as they are accepted, read and deleted."""
 
-    async def accept(self, scope: Scope, source: Source, blob: str, fingerprint: str) -> Accepted:
-        """Write document, revision and job in one transaction, idempotent by content hash and
-        fingerprint. A change of access or metadata alone is applied at once, without work."""
+    async def accept(
+        self, scope: Scope, source: Source, blob: str, fingerprint: str
+    ) -> Accepted | Outdated:
+        """Write document, revision and job in one transaction, idempotent by content hash (the
+        blob's key) and fingerprint. A change of access or metadata alone is applied at once,
+        without work. Raises: Forbidden, QueueFull."""
         ...
 
     async def results(
@@ -77,6 +115,10 @@ class DocumentStore(Protocol):
 
     async def get(self, scope: Scope, document_id: DocumentId) -> Document:
         """Raises DocumentNotFound, also where the scope may not see it."""
+        ...
+
+    async def find(self, scope: Scope, collection: str, uri: str) -> DocumentId | None:
+        """Return the document at that place, None also where the scope may not see it."""
         ...
 
     async def text(self, scope: Scope, document_id: DocumentId) -> str:
@@ -92,16 +134,30 @@ class DocumentStore(Protocol):
         ...
 
     async def confirm(
-        self, scope: Scope, chunk_ids: Sequence[ChunkId], day: date
+        self, scope: Scope, chunk_ids: Sequence[ChunkId], as_of: date | None
     ) -> dict[ChunkId, ConfirmedChunk]:
-        """Return those that are alive, of the current revision, visible, and of a document in
-        force on `day`, with their text."""
+        """Return those that are alive, visible, and of a revision in force at the end of the day
+        `as_of`, or now, with their text."""
         ...
 
-    async def delete(
-        self, scope: Scope, document_id: DocumentId
-    ) -> tuple[list[StoreReceipt], list[str]]:
-        """Delete rows of every table; return the counts and the blobs that nothing names now."""
+    async def delete(self, scope: Scope, document_id: DocumentId) -> Deleted:
+        """Delete rows of every table. Raises DocumentNotFound."""
+        ...
+
+    async def delete_version(
+        self, scope: Scope, collection: str, uri: str, version: int
+    ) -> Deleted | Outdated | None:
+        """Delete what a source says is gone since `version`, and never take that version or an
+        older one again. None where there is no such document that the scope may see."""
+        ...
+
+    def unnamed(self, scope: Scope, blobs: Sequence[str]) -> AbstractAsyncContextManager[list[str]]:
+        """Give those blobs that no revision names, and keep them from being named meanwhile."""
+        ...
+
+    async def changes(self, scope: Scope, after: tuple[int, int], limit: int) -> list[ChangeEvent]:
+        """Return the next changes after a cursor, in the order of commitment, each exactly once
+        to a consumer who keeps the cursor of the last one. Raises Forbidden."""
         ...
 
 
@@ -117,7 +173,7 @@ class RevisionStore(Protocol):
         ...
 
     async def known_vectors(self, claim: Claim, texts: Sequence[str]) -> dict[str, FloatArray]:
-        """Return the vectors that the document's current chunks already have, by text."""
+        """Return the vectors that any chunk of the tenant already has, by text."""
         ...
 
     async def publish(self, claim: Claim, publication: Publication) -> bool:
@@ -132,6 +188,39 @@ class RevisionStore(Protocol):
         With `parsed` (empty, no_text) it becomes current, so that the old text is found no more;
         without (rejected, password_required, failed) the readable one before stays current.
         """
+        ...
+
+
+class UpkeepStore(Protocol):
+    """What the reconciler looks after, tenant by tenant."""
+
+    async def tenants(self) -> list[Tenant]: ...
+
+    async def gaps(
+        self, tenant: Tenant, after: ChunkId, limit: int
+    ) -> tuple[list[Gap], ChunkId | None]:
+        """Look at the next `limit` chunks after `after`: put right what the index holds of their
+        place, and return those of which it lacks a row, and the last one looked at, or None
+        where there was none."""
+        ...
+
+    async def fill(
+        self,
+        tenant: Tenant,
+        vectors: Mapping[ChunkId, FloatArray],
+        unembedded: Mapping[ChunkId, str],
+        keyword_rows: Mapping[ChunkId, KeywordRow],
+    ) -> None:
+        """Write index rows that were lacking, and why some chunks have no vector."""
+        ...
+
+    async def retire(self, tenant: Tenant, before: datetime) -> tuple[int, list[str]]:
+        """Delete revisions that ceased to be in force, or failed, before that time, but for each
+        document's newest and its current one; return how many, and the blobs that they named."""
+        ...
+
+    async def forget_changes(self, tenant: Tenant, before: datetime) -> int:
+        """Delete events of the outbox from before that time; return how many."""
         ...
 
 

@@ -1,33 +1,26 @@
-"""How are documents accepted, read and deleted?"""
+"""How are documents read and deleted?"""
 
-import hashlib
-import json
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import date
 from typing import Any
 
 from psycopg.errors import InsufficientPrivilege
-from psycopg.types.json import Jsonb
 
 from vademecum.errors import DocumentNotFound, Forbidden
+from vademecum.model.change import ChangeEvent
 from vademecum.model.chunk import Chunk
-from vademecum.model.document import (
-    EFFECTIVE_KEYS,
-    Document,
-    IngestResult,
-    Revision,
-    Source,
-    State,
-)
-from vademecum.model.ids import ChunkId, DocumentId, RevisionId, Tenant, new_uuid
+from vademecum.model.document import Document, IngestResult, Revision, Source, State
+from vademecum.model.ids import ChunkId, DocumentId, RevisionId, Tenant
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.principal import Scope
 from vademecum.model.purge import StoreReceipt
-from vademecum.ports.store import Accepted
+from vademecum.ports.store import Accepted, Deleted, Outdated
+from vademecum.postgres.change import add_change, changes
 from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
-from vademecum.postgres.unit_of_work import transaction
+from vademecum.postgres.source import accept, end_version, find_document, forbidden
+from vademecum.postgres.unit_of_work import collections_of, enter, transaction
 
 _SQL = load("document")
 
@@ -38,106 +31,16 @@ class PostgresDocuments:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def accept(self, scope: Scope, source: Source, blob: str, fingerprint: str) -> Accepted:
+    async def accept(
+        self, scope: Scope, source: Source, blob: str, fingerprint: str
+    ) -> Accepted | Outdated:
         if scope.collections is not None and source.collection not in scope.collections:
-            raise _forbidden(source)
+            raise forbidden(source.uri)
         try:
             async with transaction(self._pool, scope) as connection:
-                return await self._accept(connection, scope, source, blob, fingerprint)
+                return await accept(connection, scope, source, blob, fingerprint)
         except InsufficientPrivilege as error:  # row-level security refuses rows nobody here sees
-            raise _forbidden(source) from error
-
-    async def _accept(
-        self, connection: Connection, scope: Scope, source: Source, blob: str, fingerprint: str
-    ) -> Accepted:
-        access_set = await self._access_set(connection, scope.tenant, source.access)
-        found = await self._lock_or_make(connection, scope, source, access_set)
-        document_id = DocumentId(found["id"])
-        if found["access_set"] != access_set or not found["same_metadata"]:
-            await self._change_facts(connection, scope.tenant, document_id, access_set, source)
-        asked = {
-            "tenant": scope.tenant,
-            "document": document_id,
-            "content_hash": hashlib.sha256(source.content).hexdigest(),
-            "fingerprint": fingerprint,
-            "asked_title": source.title,
-            "asked_language": source.language,
-        }
-        newest = await (await connection.execute(_SQL["newest_revision"], asked)).fetchone()
-        if newest and newest["same"] and newest["state"] != State.FAILED:
-            return Accepted(
-                document_id=document_id,
-                revision_id=RevisionId(newest["id"]),
-                unchanged=newest["state"] != State.ACCEPTED,
-            )
-        revision_id = RevisionId(new_uuid())
-        await connection.execute(
-            _SQL["insert_revision"],
-            asked
-            | {
-                "id": revision_id,
-                "number": newest["number"] + 1 if newest else 1,
-                "blob": blob,
-                "ingested_by": scope.principal,
-            },
-        )
-        await connection.execute(_SQL["enqueue_ingestion"], {"id": revision_id})
-        return Accepted(document_id=document_id, revision_id=revision_id, unchanged=False)
-
-    async def _access_set(
-        self, connection: Connection, tenant: Tenant, access: Sequence[str]
-    ) -> int:
-        labels = sorted(set(access))
-        key = hashlib.sha256(json.dumps(labels).encode()).hexdigest()
-        keys = {"tenant": tenant, "labels": labels, "labels_key": key}
-        await connection.execute(_SQL["insert_access_set"], keys)
-        row = await (await connection.execute(_SQL["get_access_set"], keys)).fetchone()
-        assert row is not None
-        return int(row["id"])
-
-    async def _lock_or_make(
-        self, connection: Connection, scope: Scope, source: Source, access_set: int
-    ) -> dict[str, Any]:
-        place = {
-            "tenant": scope.tenant,
-            "collection": source.collection,
-            "uri": source.uri,
-            "metadata": Jsonb(dict(source.metadata)),
-        }
-        found = await (await connection.execute(_SQL["lock_document"], place)).fetchone()
-        if found is None:
-            await connection.execute(
-                _SQL["insert_document"],
-                place
-                | {
-                    "id": new_uuid(),
-                    "title": source.title or source.uri,
-                    "access_set": access_set,
-                    "language": source.language or "",
-                }
-                | _effective(source),
-            )
-            found = await (await connection.execute(_SQL["lock_document"], place)).fetchone()
-        if found is None:
-            raise _forbidden(source)
-        return found
-
-    async def _change_facts(
-        self,
-        connection: Connection,
-        tenant: Tenant,
-        document_id: uuid.UUID,
-        access_set: int,
-        source: Source,
-    ) -> None:
-        facts = {
-            "tenant": tenant,
-            "id": document_id,
-            "access_set": access_set,
-            "metadata": Jsonb(dict(source.metadata)),
-        } | _effective(source)
-        await connection.execute(_SQL["update_document_facts"], facts)
-        await connection.execute(_SQL["move_index_access"], facts)
+            raise forbidden(source.uri) from error
 
     async def results(
         self, scope: Scope, revision_ids: Sequence[RevisionId]
@@ -175,9 +78,13 @@ class PostgresDocuments:
         async with transaction(self._pool, scope) as connection:
             cursor = await connection.execute(
                 _SQL["list_documents"],
-                {"tenant": scope.tenant, "id": document_id, "collections": _collections(scope)},
+                {"tenant": scope.tenant, "id": document_id, "collections": collections_of(scope)},
             )
             return [_document(row) async for row in cursor]
+
+    async def find(self, scope: Scope, collection: str, uri: str) -> DocumentId | None:
+        async with transaction(self._pool, scope) as connection:
+            return await find_document(connection, scope.tenant, collection, uri)
 
     async def text(self, scope: Scope, document_id: DocumentId) -> str:
         await self.get(scope, document_id)
@@ -213,13 +120,15 @@ class PostgresDocuments:
                     ingested_by=row["ingested_by"],
                     accepted_at=row["accepted_at"],
                     published_at=row["published_at"],
+                    valid_from=row["valid_from"],
+                    valid_until=row["valid_until"],
                     current=row["current"],
                 )
                 async for row in cursor
             ]
 
     async def confirm(
-        self, scope: Scope, chunk_ids: Sequence[ChunkId], day: date
+        self, scope: Scope, chunk_ids: Sequence[ChunkId], as_of: date | None
     ) -> dict[ChunkId, ConfirmedChunk]:
         async with transaction(self._pool, scope) as connection:
             cursor = await connection.execute(
@@ -227,8 +136,8 @@ class PostgresDocuments:
                 {
                     "tenant": scope.tenant,
                     "ids": list(chunk_ids),
-                    "collections": _collections(scope),
-                    "day": day,
+                    "collections": collections_of(scope),
+                    "as_of": as_of,
                 },
             )
             return {
@@ -243,31 +152,40 @@ class PostgresDocuments:
                 async for row in cursor
             }
 
-    async def delete(
-        self, scope: Scope, document_id: DocumentId
-    ) -> tuple[list[StoreReceipt], list[str]]:
-        keys = {"tenant": scope.tenant, "id": document_id}
-        place = keys | {"collections": _collections(scope)}
+    async def delete(self, scope: Scope, document_id: DocumentId) -> Deleted:
         async with transaction(self._pool, scope) as connection:
-            locked = await (await connection.execute(_SQL["lock_for_delete"], place)).fetchone()
-            if locked is None:
-                raise _not_found(document_id)
-            blobs = [
-                row["blob"] async for row in await connection.execute(_SQL["document_blobs"], keys)
-            ]
-            # Answers to others quote the document too, so they are counted and deleted for all.
-            await connection.execute(_SQL["see_all_records"])
-            before = await self._count(connection, keys) | {"documents": 1}
-            await connection.execute(_SQL["delete_quoting_turns"], keys)
-            await connection.execute(_SQL["delete_traces"], keys)
-            await connection.execute(_SQL["delete_document"], keys)
-            after = await self._count(connection, keys)
-            kept = [
-                row["blob"]
-                async for row in await connection.execute(
-                    _SQL["blobs_in_use"], {"tenant": scope.tenant, "blobs": blobs}
-                )
-            ]
+            return await self._delete(connection, scope, document_id)
+
+    async def delete_version(
+        self, scope: Scope, collection: str, uri: str, version: int
+    ) -> Deleted | Outdated | None:
+        if not scope.operator:  # who cannot see a document must not end its versions either
+            raise forbidden(uri)
+        async with transaction(self._pool, scope) as connection:
+            found = await end_version(connection, scope, collection, uri, version)
+            if found is None or isinstance(found, Outdated):
+                return found
+            return await self._delete(connection, scope, found)
+
+    async def _delete(
+        self, connection: Connection, scope: Scope, document_id: DocumentId
+    ) -> Deleted:
+        keys = {"tenant": scope.tenant, "id": document_id}
+        place = keys | {"collections": collections_of(scope)}
+        locked = await (await connection.execute(_SQL["lock_for_delete"], place)).fetchone()
+        if locked is None:
+            raise _not_found(document_id)
+        blobs = [
+            row["blob"] async for row in await connection.execute(_SQL["document_blobs"], keys)
+        ]
+        # Answers to others quote the document too, so they are counted and deleted for all.
+        await connection.execute(_SQL["see_all_records"])
+        before = await self._count(connection, keys) | {"documents": 1}
+        await connection.execute(_SQL["delete_quoting_turns"], keys)
+        await connection.execute(_SQL["delete_traces"], keys)
+        await connection.execute(_SQL["delete_document"], keys)
+        await add_change(connection, scope.tenant, "deleted", document_id, None)
+        after = await self._count(connection, keys)
         receipts = [
             StoreReceipt(
                 store=f"postgres.{store}",
@@ -278,7 +196,40 @@ class PostgresDocuments:
             )
             for store, found in before.items()
         ]
-        return receipts, [blob for blob in blobs if blob not in kept]
+        return Deleted(document_id=document_id, receipts=receipts, blobs=blobs)
+
+    @asynccontextmanager
+    async def unnamed(self, scope: Scope, blobs: Sequence[str]) -> AsyncIterator[list[str]]:
+        # The locks are the session's, so that no transaction is open while bytes are deleted.
+        async with self._pool.connection() as connection:
+            held: list[dict[str, Any]] = []
+            try:
+                # In one order, so that nobody waits in a circle; and only where it may matter.
+                for blob in sorted(await self._unnamed(connection, scope.tenant, blobs)):
+                    held.append({"tenant": scope.tenant, "blob": blob})
+                    await connection.execute(_SQL["hold_blob"], held[-1])
+                await connection.commit()
+                yield await self._unnamed(connection, scope.tenant, [h["blob"] for h in held])
+            finally:
+                await connection.rollback()
+                for keys in held:
+                    await connection.execute(_SQL["let_go_blob"], keys)
+
+    async def _unnamed(
+        self, connection: Connection, tenant: Tenant, blobs: Sequence[str]
+    ) -> list[str]:
+        async with connection.transaction():
+            await enter(connection, Scope.for_operator(tenant))
+            cursor = await connection.execute(
+                _SQL["blobs_in_use"], {"tenant": tenant, "blobs": list(blobs)}
+            )
+            named = {row["blob"] async for row in cursor}
+        return [blob for blob in dict.fromkeys(blobs) if blob not in named]
+
+    async def changes(self, scope: Scope, after: tuple[int, int], limit: int) -> list[ChangeEvent]:
+        if not scope.operator:
+            raise Forbidden("only an operator may follow the changes", hint="leave --as out")
+        return await changes(self._pool, scope, after, limit)
 
     async def _count(self, connection: Connection, keys: Mapping[str, Any]) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -290,7 +241,7 @@ class PostgresDocuments:
     async def languages(self, scope: Scope) -> frozenset[str]:
         async with transaction(self._pool, scope) as connection:
             cursor = await connection.execute(
-                _SQL["languages"], {"tenant": scope.tenant, "collections": _collections(scope)}
+                _SQL["languages"], {"tenant": scope.tenant, "collections": collections_of(scope)}
             )
             return frozenset([row["language"] async for row in cursor if row["language"]])
 
@@ -299,32 +250,16 @@ class PostgresDocuments:
         async with transaction(self._pool, scope) as connection:
             row = await (
                 await connection.execute(
-                    _SQL["counts"], {"tenant": scope.tenant, "collections": _collections(scope)}
+                    _SQL["counts"], {"tenant": scope.tenant, "collections": collections_of(scope)}
                 )
             ).fetchone()
         return dict(row or {})
-
-
-def _forbidden(source: Source) -> Forbidden:
-    return Forbidden(
-        f"{source.uri} may not be written with these labels, or in this collection",
-        hint="give the document a label that you have",
-    )
 
 
 def _not_found(document_id: DocumentId) -> DocumentNotFound:
     return DocumentNotFound(
         f"no document {document_id}", hint="`vade documents list` shows those you may see"
     )
-
-
-def _effective(source: Source) -> dict[str, Any]:
-    """Return the dates of a source's metadata; `ingest.accept` has checked that they are dates."""
-    return {key: source.metadata.get(key) for key in EFFECTIVE_KEYS}
-
-
-def _collections(scope: Scope) -> list[str] | None:
-    return None if scope.collections is None else sorted(scope.collections)
 
 
 def _document(row: Mapping[str, Any]) -> Document:

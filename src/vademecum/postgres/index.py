@@ -1,6 +1,7 @@
 """How are candidates found? Both legs of one index generation, inside PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 
 from pgvector import HalfVector
 
@@ -13,7 +14,7 @@ from vademecum.model.principal import Scope
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.revision import sparse
-from vademecum.postgres.unit_of_work import transaction
+from vademecum.postgres.unit_of_work import collections_of, transaction
 
 _SQL = load("index")
 _GENERATION = load("generation")
@@ -78,32 +79,43 @@ class PostgresIndex:
         self._pool = pool
         self._generation = generation
 
-    async def search_dense(self, scope: Scope, query: FloatArray, k: int) -> list[Hit]:
-        return await self._hits(scope, "search_dense", {"query": HalfVector(query), "k": k})
+    async def search_dense(
+        self, scope: Scope, query: FloatArray, k: int, as_of: date | None
+    ) -> list[Hit]:
+        return await self._hits(
+            scope, "search_dense", {"query": HalfVector(query), "k": k, "as_of": as_of}
+        )
 
-    async def term_statistics(self, scope: Scope, terms: Sequence[int]) -> TermStatistics:
+    async def term_statistics(
+        self, scope: Scope, terms: Sequence[int], as_of: date | None
+    ) -> TermStatistics:
         async with transaction(self._pool, scope) as connection:
             cursor = await connection.execute(
-                _SQL["term_statistics"], self._place(scope) | {"terms": list(terms)}
+                _SQL["term_statistics"], self._place(scope) | {"terms": list(terms), "as_of": as_of}
             )
             counts = {int(row["term"]): int(row["chunks"]) async for row in cursor}
         return TermStatistics(chunks=counts.pop(0, 0), frequencies=counts)
 
     async def search_keyword(
-        self, scope: Scope, query_weights: Mapping[int, float], k: int
+        self, scope: Scope, query_weights: Mapping[int, float], k: int, as_of: date | None
     ) -> list[Hit]:
         if not query_weights:
             return []
         return await self._hits(
             scope,
             "search_keyword",
-            {"terms": sorted(query_weights), "query": sparse(query_weights), "k": k},
+            {
+                "terms": sorted(query_weights),
+                "query": sparse(query_weights),
+                "k": k,
+                "as_of": as_of,
+            },
         )
 
     def _place(self, scope: Scope) -> dict[str, object]:
         return {
             "generation": self._generation.id,
-            "collections": None if scope.collections is None else sorted(scope.collections),
+            "collections": collections_of(scope),
         }
 
     async def _hits(self, scope: Scope, query: str, values: dict[str, object]) -> list[Hit]:

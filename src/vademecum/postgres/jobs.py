@@ -8,12 +8,20 @@ from uuid import UUID
 import procrastinate
 from procrastinate.psycopg_connector import PsycopgConnector
 
-from vademecum.model.ids import RevisionId, Tenant
+from vademecum.model.ids import DocumentId, RevisionId, Tenant, new_uuid
+from vademecum.model.job import Job
+from vademecum.model.principal import Scope
 from vademecum.ports.jobs import Work
 from vademecum.postgres.pool import Pool, clear_errors
+from vademecum.postgres.queries import load
+from vademecum.postgres.unit_of_work import collections_of, transaction
 
 QUEUE = "ingest"
 _CONCURRENCY = 4
+# A notice that was lost is made up for by looking; who is told to end gets this long.
+_POLL_SECONDS = 5.0
+_GRACE_SECONDS = 25.0
+_SQL = load("job")
 
 # The library tells of every job on its own logger; what matters is told by the work itself.
 logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
@@ -26,12 +34,20 @@ class PostgresJobs:
         self._pool = pool
 
     async def drain(self, work: Work) -> None:
+        await self._work(work, wait=False)
+
+    async def run(self, work: Work) -> None:
+        await self._work(work, wait=True)
+
+    async def _work(self, work: Work, *, wait: bool) -> None:
         async with self._queue(work) as queue:
             await queue.run_worker_async(
                 queues=[QUEUE],
-                wait=False,
+                wait=wait,
                 concurrency=_CONCURRENCY,
-                listen_notify=False,
+                listen_notify=wait,
+                fetch_job_polling_interval=_POLL_SECONDS,
+                shutdown_graceful_timeout=_GRACE_SECONDS,
                 install_signal_handlers=False,
                 delete_jobs="always",
             )
@@ -39,9 +55,45 @@ class PostgresJobs:
     async def rescue(self) -> int:
         with clear_errors():
             async with self._pool.connection() as connection:
-                cursor = await connection.execute("SELECT rescue_ingestion() AS rescued")
-                row = await cursor.fetchone()
+                row = await (await connection.execute(_SQL["rescue"])).fetchone()
         return int(row["rescued"]) if row else 0
+
+    async def pending(self, scope: Scope) -> list[Job]:
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(
+                _SQL["pending"], {"tenant": scope.tenant, "collections": collections_of(scope)}
+            )
+            return [
+                Job(
+                    document_id=DocumentId(row["document"]),
+                    revision_id=RevisionId(row["revision"]),
+                    collection=row["collection"],
+                    uri=row["uri"],
+                    state=row["state"],
+                    attempts=row["attempts"],
+                    reason=row["reason"],
+                    accepted_at=row["accepted_at"],
+                )
+                async for row in cursor
+            ]
+
+    async def retry(self, scope: Scope, document_id: DocumentId | None) -> list[DocumentId]:
+        place = {
+            "tenant": scope.tenant,
+            "id": document_id,
+            "collections": collections_of(scope),
+        }
+        async with transaction(self._pool, scope) as connection:
+            rows = await (await connection.execute(_SQL["to_retry"], place)).fetchall()
+            for row in rows:
+                keys = row | {
+                    "tenant": scope.tenant,
+                    "revision": new_uuid(),
+                    "principal": scope.principal,
+                }
+                await connection.execute(_SQL["add_retry"], keys)
+                await connection.execute(_SQL["enqueue_ingestion"], keys)
+        return [DocumentId(row["document"]) for row in rows]
 
     @asynccontextmanager
     async def _queue(self, work: Work) -> AsyncIterator[procrastinate.App]:

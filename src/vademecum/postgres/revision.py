@@ -7,18 +7,23 @@ from typing import Any, Literal
 
 import numpy as np
 from pgvector import HalfVector, SparseVector
+from psycopg.types.json import Jsonb
 
+from vademecum.failpoint import step
 from vademecum.model.document import ParsedDocument, State
 from vademecum.model.embedding import FloatArray
-from vademecum.model.ids import DocumentId, RevisionId, Tenant
+from vademecum.model.ids import ChunkId, DocumentId, RevisionId, Tenant
+from vademecum.model.index import KeywordRow
 from vademecum.model.principal import Scope
 from vademecum.ports.store import Claim, Publication
+from vademecum.postgres.change import add_change
 from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import transaction
 from vademecum.rank.bm25 import TERM_SPACE
 
 LEASE_SECONDS = 20
+_ROWS_A_STATEMENT = 500
 _SQL = load("revision")
 
 
@@ -51,9 +56,11 @@ class PostgresRevisions:
             revision_id=revision_id,
             token=token,
             lease_until=row["lease_until"],
+            collection=row["collection"],
             uri=row["uri"],
             title=row["asked_title"],
             language=row["asked_language"],
+            chunker=row["asked_chunker"],
             blob=row["blob"],
             attempts=row["attempts"],
         )
@@ -70,11 +77,7 @@ class PostgresRevisions:
         async with transaction(self._pool, Scope.for_operator(claim.tenant)) as connection:
             cursor = await connection.execute(
                 _SQL["known_vectors"],
-                {
-                    "document": claim.document_id,
-                    "generation": self._generation,
-                    "hashes": list(by_hash),
-                },
+                {"generation": self._generation, "hashes": list(by_hash)},
             )
             return {
                 by_hash[row["text_hash"]]: row["embedding"].to_numpy().astype(np.float32)
@@ -82,12 +85,13 @@ class PostgresRevisions:
             }
 
     async def publish(self, claim: Claim, publication: Publication) -> bool:
+        reasons = [*publication.parsed.unread, *_failures(publication)]
         async with transaction(self._pool, Scope.for_operator(claim.tenant)) as connection:
             ended = await self._end(
                 connection,
                 claim,
-                State.READY,
-                "",
+                State.PARTIAL if reasons else State.READY,
+                "; ".join(reasons),
                 publication.parsed,
                 language=publication.language,
                 chunks=len(publication.chunks),
@@ -95,11 +99,7 @@ class PostgresRevisions:
                 embedded=publication.embedded,
             )
             if ended == "current":
-                async with connection.cursor() as cursor:
-                    await cursor.executemany(_SQL["insert_chunk"], _chunk_rows(claim, publication))
-                    await cursor.executemany(
-                        _SQL["index_chunk"], _index_rows(publication, self._generation)
-                    )
+                await self._write(connection, claim, publication)
         return ended != "lost"
 
     async def finish(
@@ -107,6 +107,34 @@ class PostgresRevisions:
     ) -> bool:
         async with transaction(self._pool, Scope.for_operator(claim.tenant)) as connection:
             return await self._end(connection, claim, state, reason, parsed) != "lost"
+
+    async def _write(self, connection: Connection, claim: Claim, publication: Publication) -> None:
+        """Write chunks and both index rows of each, in stretches."""
+        for start in range(0, len(publication.chunks), _ROWS_A_STATEMENT):
+            part = range(start, min(start + _ROWS_A_STATEMENT, len(publication.chunks)))
+            with step("chunks"):
+                await connection.execute(
+                    _SQL["insert_chunks"],
+                    {
+                        "tenant": claim.tenant,
+                        "document": claim.document_id,
+                        "revision": claim.revision_id,
+                        "chunks": Jsonb([_chunk_row(publication, i) for i in part]),
+                    },
+                )
+            embedded = [i for i in part if i not in publication.unembedded]
+            with step("vectors"):
+                await index_vectors(
+                    connection,
+                    self._generation,
+                    {publication.chunks[i].id: publication.vectors[i] for i in embedded},
+                )
+            with step("terms"):
+                await index_terms(
+                    connection,
+                    self._generation,
+                    {publication.chunks[i].id: publication.keyword_rows[i] for i in part},
+                )
 
     async def _end(
         self,
@@ -121,41 +149,83 @@ class PostgresRevisions:
         new_chunks: int = 0,
         embedded: int = 0,
     ) -> Literal["lost", "beside", "current"]:
-        """End the revision. Where it was read it becomes the current one and the chunks of the
-        one before go, unless a newer one is current; else it stays beside what is current."""
+        """End the revision. Where it was read it becomes the current one and the one before ends
+        to be in force, unless a newer one is current; else it stays beside what is current."""
         document = {"tenant": claim.tenant, "document": claim.document_id}
         if await (await connection.execute(_SQL["lock_document"], document)).fetchone() is None:
             return "lost"  # deleted meanwhile
         title = claim.title or (parsed.title if parsed else "") or claim.uri
-        cursor = await connection.execute(
-            _SQL["finish_revision"],
-            _fence(claim)
-            | {
-                "state": state.value,
-                "reason": reason,
-                "title": title,
-                "language": language,
-                "media_type": parsed.media_type if parsed else "",
-                "text": parsed.text if parsed else "",
-                "page_starts": list(parsed.page_starts) if parsed else [],
-                "warnings": list(parsed.warnings) if parsed else [],
-                "chunks": chunks,
-                "new_chunks": new_chunks,
-                "embedded": embedded,
-            },
-        )
-        finished = await cursor.fetchone()
+        found = Jsonb(dict(parsed.metadata) if parsed else {})
+        with step("text"):
+            cursor = await connection.execute(
+                _SQL["finish_revision"],
+                _fence(claim)
+                | {
+                    "state": state.value,
+                    "reason": reason,
+                    "title": title,
+                    "language": language,
+                    "media_type": parsed.media_type if parsed else "",
+                    "text": parsed.text if parsed else "",
+                    "page_starts": list(parsed.page_starts) if parsed else [],
+                    "warnings": list(parsed.warnings) if parsed else [],
+                    "unread": list(parsed.unread) if parsed else [],
+                    "found_metadata": found,
+                    "chunks": chunks,
+                    "new_chunks": new_chunks,
+                    "embedded": embedded,
+                },
+            )
+            finished = await cursor.fetchone()
         if finished is None:
             return "lost"
         newest = await (await connection.execute(_SQL["current_number"], document)).fetchone()
         if parsed is None or (newest and newest["number"] > finished["number"]):
             return "beside"
-        revision = document | {"revision": claim.revision_id}
-        await connection.execute(_SQL["retire_chunks"], revision)
-        await connection.execute(
-            _SQL["set_current"], revision | {"title": title, "language": language}
-        )
+        revision = document | {"revision": claim.revision_id, "found_metadata": found}
+        with step("flip"):
+            await connection.execute(
+                _SQL["set_current"], revision | {"title": title, "language": language}
+            )
+        with step("retire"):
+            await connection.execute(_SQL["begin_force"], revision)
+            await connection.execute(_SQL["set_validity"], document)
+        with step("event"):
+            await add_change(
+                connection, claim.tenant, "published", claim.document_id, claim.revision_id
+            )
         return "current"
+
+
+async def index_vectors(
+    connection: Connection, generation: int, vectors: Mapping[ChunkId, FloatArray]
+) -> None:
+    """Write the dense leg's rows of chunks that are stored already."""
+    if vectors:
+        await connection.execute(
+            _SQL["index_vectors"],
+            {
+                "generation": generation,
+                "chunks": list(vectors),
+                "embeddings": [HalfVector(vector) for vector in vectors.values()],
+            },
+        )
+
+
+async def index_terms(
+    connection: Connection, generation: int, rows: Mapping[ChunkId, KeywordRow]
+) -> None:
+    """Write the keyword leg's rows of chunks that are stored already."""
+    if rows:
+        await connection.execute(
+            _SQL["index_terms"],
+            {
+                "generation": generation,
+                "chunks": list(rows),
+                "terms": [f"{{{','.join(map(str, sorted(r.weights)))}}}" for r in rows.values()],
+                "weights": [sparse(row.weights) for row in rows.values()],
+            },
+        )
 
 
 def _fence(claim: Claim) -> dict[str, Any]:
@@ -167,42 +237,32 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _chunk_rows(claim: Claim, publication: Publication) -> list[dict[str, Any]]:
-    return [
-        {
-            "tenant": claim.tenant,
-            "id": chunk.id,
-            "document": claim.document_id,
-            "revision": claim.revision_id,
-            "ordinal": chunk.ordinal,
-            "start": chunk.start,
-            "end": chunk.end,
-            "tokens": chunk.tokens,
-            "heading_path": list(chunk.heading_path),
-            "page_start": chunk.page_start,
-            "page_end": chunk.page_end,
-            "page_breaks": list(chunk.page_breaks),
-            "language": chunk.language,
-            "text": chunk.text,
-            "context": chunk.context,
-            "text_hash": text_hash(chunk.embedded_text),
-        }
-        for chunk in publication.chunks
-    ]
+def _failures(publication: Publication) -> list[str]:
+    if not publication.unembedded:
+        return []
+    (count, whole) = len(publication.unembedded), len(publication.chunks)
+    reason = next(iter(publication.unembedded.values()))
+    return [f"{count} of {whole} chunks have no vector ({reason})"]
 
 
-def _index_rows(publication: Publication, generation: int) -> list[dict[str, Any]]:
-    rows = zip(publication.chunks, publication.vectors, publication.keyword_rows, strict=True)
-    return [
-        {
-            "id": chunk.id,
-            "generation": generation,
-            "embedding": HalfVector(vector),
-            "terms": sorted(keywords.weights),
-            "weights": sparse(keywords.weights),
-        }
-        for chunk, vector, keywords in rows
-    ]
+def _chunk_row(publication: Publication, position: int) -> dict[str, Any]:
+    chunk = publication.chunks[position]
+    return {
+        "id": str(chunk.id),
+        "ordinal": chunk.ordinal,
+        "start_offset": chunk.start,
+        "end_offset": chunk.end,
+        "tokens": chunk.tokens,
+        "heading_path": chunk.heading_path,
+        "page_start": chunk.page_start,
+        "page_end": chunk.page_end,
+        "page_breaks": chunk.page_breaks,
+        "language": chunk.language,
+        "text": chunk.text,
+        "context": chunk.context,
+        "text_hash": text_hash(chunk.embedded_text),
+        "unembedded": publication.unembedded.get(position),
+    }
 
 
 def sparse(weights: Mapping[int, float]) -> SparseVector:

@@ -32,6 +32,11 @@ async def enter(connection: Connection, scope: Scope) -> None:
     )
 
 
+def collections_of(scope: Scope) -> list[str] | None:
+    """Return what queries take as the collections that a scope allows; None is all."""
+    return None if scope.collections is None else sorted(scope.collections)
+
+
 @asynccontextmanager
 async def transaction(pool: Pool, scope: Scope) -> AsyncIterator[Connection]:
     """Run the block in one transaction of `scope`; it is rolled back if the block raises."""

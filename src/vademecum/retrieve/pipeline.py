@@ -51,12 +51,12 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
             timings[name] = 1000 * (parts.clock.monotonic() - started)
 
     async def dense() -> list[Hit]:
-        return await dense_leg(parts.index, parts.embedder, narrowed, query.text, candidates)
+        return await dense_leg(parts.index, parts.embedder, narrowed, query, candidates)
 
     async def keyword() -> KeywordHits:
         held = await parts.store.languages(narrowed)
         languages = held | ({detect(query.text, held)} - {UNKNOWN})
-        return await keyword_leg(parts.index, narrowed, query.text, languages, candidates)
+        return await keyword_leg(parts.index, narrowed, query, languages, candidates)
 
     no_hits = KeywordHits(hits=(), shares={})
     asked = bool(query.text.strip()) and query.k > 0
@@ -68,7 +68,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     )
     started = parts.clock.monotonic()
     fused = fuse(query.mode, dense_hits, keyword_hits)
-    passages = await confirm(parts.store, narrowed, fused, query.k, parts.clock.now().date())
+    passages = await confirm(parts.store, narrowed, fused, query)
     timings["confirm"] = 1000 * (parts.clock.monotonic() - started)
     return Retrieval(
         query=query.text,

@@ -66,24 +66,28 @@ class Shelf:
         return frozenset(row.source.chunk.language for row in self._visible(scope))
 
     async def confirm(
-        self, scope: Scope, chunk_ids: Sequence[ChunkId], day: date
+        self, scope: Scope, chunk_ids: Sequence[ChunkId], as_of: date | None
     ) -> dict[ChunkId, ConfirmedChunk]:
         wanted = set(chunk_ids)
         seen = (row.source for row in self._visible(scope))
         return {source.chunk.id: source for source in seen if source.chunk.id in wanted}
 
-    async def search_dense(self, scope: Scope, query: FloatArray, k: int) -> list[Hit]:
+    async def search_dense(
+        self, scope: Scope, query: FloatArray, k: int, as_of: date | None
+    ) -> list[Hit]:
         return _best(
             {r.source.chunk.id: float(np.dot(r.vector, query)) for r in self._visible(scope)}, k
         )
 
-    async def term_statistics(self, scope: Scope, terms: Sequence[int]) -> TermStatistics:
+    async def term_statistics(
+        self, scope: Scope, terms: Sequence[int], as_of: date | None
+    ) -> TermStatistics:
         rows = self._visible(scope)
         frequencies = {term: sum(term in row.weights for row in rows) for term in terms}
         return TermStatistics(chunks=len(rows), frequencies=frequencies)
 
     async def search_keyword(
-        self, scope: Scope, query_weights: Mapping[int, float], k: int
+        self, scope: Scope, query_weights: Mapping[int, float], k: int, as_of: date | None
     ) -> list[Hit]:
         scores = {
             row.source.chunk.id: sum(

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 from vademecum.errors import DataFolderUnusable, DiskFull, NotFound
@@ -33,6 +34,12 @@ class FolderBlobs:
                 hint="ingest the document again",
             ) from error
 
+    async def has(self, tenant: Tenant, key: str) -> bool:
+        return await asyncio.to_thread(self._path(tenant, key).exists)
+
+    async def aged(self, tenant: Tenant, before: datetime) -> list[str]:
+        return await asyncio.to_thread(self._aged, tenant, before)
+
     async def delete(self, tenant: Tenant, key: str) -> bool:
         path = self._path(tenant, key)
         try:
@@ -51,17 +58,27 @@ class FolderBlobs:
     def _path(self, tenant: Tenant, key: str) -> Path:
         if not _KEY.fullmatch(key):
             raise ValueError("a blob key is a sha256 in hexadecimal")
-        owner = hashlib.sha256(tenant.encode()).hexdigest()[:16]
-        return self._folder / owner / key[:2] / key
+        return self._of(tenant) / key[:2] / key
+
+    def _of(self, tenant: Tenant) -> Path:
+        return self._folder / hashlib.sha256(tenant.encode()).hexdigest()[:16]
+
+    def _aged(self, tenant: Tenant, before: datetime) -> list[str]:
+        return [
+            path.name
+            for path in self._of(tenant).glob("*/*")
+            if _KEY.fullmatch(path.name) and path.stat().st_mtime < before.timestamp()
+        ]
 
     def _put(self, tenant: Tenant, content: bytes) -> str:
         key = hashlib.sha256(content).hexdigest()
         path = self._path(tenant, key)
-        if path.exists():
-            return key
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write_durably(path, content)
+            if path.exists():
+                os.utime(path)  # it is wanted now, whatever its age
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                _write_durably(path, content)
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise DiskFull(

@@ -1,56 +1,3 @@
--- name: lock_document
--- What depends on the lock is read by the next query: a query that waited for a lock still sees
--- other rows as they were before it waited.
-SELECT id, access_set, metadata = %(metadata)s::jsonb AS same_metadata
-FROM document
-WHERE tenant = %(tenant)s AND collection = %(collection)s
-  AND md5(uri) = md5(%(uri)s) AND uri = %(uri)s
-FOR UPDATE
-
--- name: newest_revision
--- It tells whether the bytes and settings are known already.
-SELECT id, number, state,
-       content_hash = %(content_hash)s AND fingerprint = %(fingerprint)s
-       AND asked_title IS NOT DISTINCT FROM %(asked_title)s::text
-       AND asked_language IS NOT DISTINCT FROM %(asked_language)s::text AS same
-FROM revision
-WHERE tenant = %(tenant)s AND document = %(document)s::uuid
-ORDER BY number DESC
-LIMIT 1
-
--- name: insert_access_set
-INSERT INTO access_set (tenant, labels, labels_key)
-VALUES (%(tenant)s, %(labels)s::text[], %(labels_key)s)
-ON CONFLICT (tenant, labels_key) DO NOTHING
-
--- name: get_access_set
-SELECT id FROM access_set WHERE tenant = %(tenant)s AND labels_key = %(labels_key)s
-
--- name: insert_document
-INSERT INTO document (tenant, id, collection, uri, title, access_set, metadata, language,
-                      effective_from, effective_until)
-VALUES (%(tenant)s, %(id)s::uuid, %(collection)s, %(uri)s, %(title)s, %(access_set)s,
-        %(metadata)s::jsonb, %(language)s, %(effective_from)s::date, %(effective_until)s::date)
-ON CONFLICT (tenant, collection, md5(uri)) DO NOTHING
-
--- name: update_document_facts
-UPDATE document
-SET access_set = %(access_set)s, metadata = %(metadata)s::jsonb, updated_at = now(),
-    effective_from = %(effective_from)s::date, effective_until = %(effective_until)s::date
-WHERE tenant = %(tenant)s AND id = %(id)s::uuid
-
--- name: move_index_access
-SELECT index_access(%(id)s::uuid, %(access_set)s::int)
-
--- name: insert_revision
-INSERT INTO revision (tenant, id, document, number, state, blob, content_hash, fingerprint,
-                      asked_title, asked_language, ingested_by)
-VALUES (%(tenant)s, %(id)s::uuid, %(document)s::uuid, %(number)s, 'accepted', %(blob)s,
-        %(content_hash)s, %(fingerprint)s, %(asked_title)s, %(asked_language)s, %(ingested_by)s)
-
--- name: enqueue_ingestion
-SELECT enqueue_ingestion(%(id)s::uuid)
-
 -- name: results
 SELECT r.id AS revision, r.document, d.uri, r.title, r.asked_title, r.state, r.reason, r.number,
        r.chunks, r.new_chunks, r.embedded, r.language
@@ -85,15 +32,17 @@ FROM document d JOIN revision r ON r.tenant = d.tenant AND r.id = d.current_revi
 WHERE d.tenant = %(tenant)s AND d.id = %(id)s::uuid
 
 -- name: list_chunks
-SELECT id, ordinal, start_offset, end_offset, tokens, heading_path, page_start, page_end,
-       page_breaks, language, text, context
-FROM chunk
-WHERE tenant = %(tenant)s AND document = %(id)s::uuid
-ORDER BY ordinal
+SELECT c.id, c.ordinal, c.start_offset, c.end_offset, c.tokens, c.heading_path, c.page_start,
+       c.page_end, c.page_breaks, c.language, c.text, c.context
+FROM chunk c JOIN document d ON d.tenant = c.tenant AND d.current_revision = c.revision
+WHERE c.tenant = %(tenant)s AND c.document = %(id)s::uuid
+ORDER BY c.ordinal
 
 -- name: history
 SELECT r.id, r.number, r.state, r.reason, r.content_hash, r.ingested_by, r.accepted_at,
-       r.published_at, d.current_revision IS NOT DISTINCT FROM r.id AS current
+       r.published_at, nullif(r.valid_from, '-infinity') AS valid_from,
+       nullif(r.valid_until, 'infinity') AS valid_until,
+       d.current_revision IS NOT DISTINCT FROM r.id AS current
 FROM revision r JOIN document d ON d.tenant = r.tenant AND d.id = r.document
 WHERE r.tenant = %(tenant)s AND r.document = %(id)s::uuid
 ORDER BY r.number
@@ -101,14 +50,13 @@ ORDER BY r.number
 -- name: confirm
 SELECT c.id, c.ordinal, c.start_offset, c.end_offset, c.tokens, c.heading_path, c.page_start,
        c.page_end, c.page_breaks, c.language, c.text, c.context,
-       d.id AS document, d.uri, d.title, d.collection, d.metadata
+       d.id AS document, d.uri, r.title, d.collection, d.metadata
 FROM chunk c
-JOIN document d ON d.tenant = c.tenant AND d.id = c.document AND d.current_revision = c.revision
+JOIN revision r ON r.tenant = c.tenant AND r.id = c.revision
+JOIN document d ON d.tenant = c.tenant AND d.id = c.document
 WHERE c.tenant = %(tenant)s AND c.id = ANY (%(ids)s::uuid[])
   AND d.access_set = ANY (visible_access_sets())
-  -- In force on the day: both ends belong to it.
-  AND (d.effective_from IS NULL OR d.effective_from <= %(day)s::date)
-  AND (d.effective_until IS NULL OR d.effective_until >= %(day)s::date)
+  AND r.valid_from <= moment_of(%(as_of)s::date) AND r.valid_until > moment_of(%(as_of)s::date)
   AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
 
 -- name: lock_for_delete
@@ -165,8 +113,16 @@ WITH mine AS (
       AND (%(collections)s::text[] IS NULL OR collection = ANY (%(collections)s::text[]))
 )
 SELECT (SELECT count(*) FROM mine) AS documents,
-       (SELECT count(*) FROM chunk c
-        WHERE c.tenant = %(tenant)s AND c.document IN (SELECT id FROM mine)) AS chunks,
+       (SELECT coalesce(sum(r.chunks), 0) FROM revision r JOIN document d
+            ON d.tenant = r.tenant AND d.current_revision = r.id
+        WHERE r.tenant = %(tenant)s AND d.id IN (SELECT id FROM mine)) AS chunks,
        (SELECT count(*) FROM revision r
         WHERE r.tenant = %(tenant)s AND r.document IN (SELECT id FROM mine)
           AND r.state = 'accepted') AS waiting
+
+-- name: hold_blob
+-- Whoever wants to name these bytes waits until this session lets go.
+SELECT pg_advisory_lock(hashtextextended(%(tenant)s || %(blob)s, 0))
+
+-- name: let_go_blob
+SELECT pg_advisory_unlock(hashtextextended(%(tenant)s || %(blob)s, 0))

@@ -6,7 +6,8 @@ FROM document d
 WHERE r.tenant = %(tenant)s AND r.id = %(id)s::uuid AND r.state = 'accepted'
   AND (r.lease_until IS NULL OR r.lease_until < now())
   AND d.tenant = r.tenant AND d.id = r.document
-RETURNING r.document, r.lease_until, r.blob, r.asked_title, r.asked_language, r.attempts, d.uri
+RETURNING r.document, r.lease_until, r.blob, r.asked_title, r.asked_language, r.asked_chunker,
+          r.attempts, d.collection, d.uri
 
 -- name: extend_claim
 UPDATE revision SET lease_until = now() + make_interval(secs => %(seconds)s)
@@ -16,16 +17,21 @@ RETURNING lease_until
 
 -- name: known_vectors
 SELECT text_hash, embedding
-FROM current_vectors(%(document)s::uuid, %(generation)s::int)
-WHERE text_hash = ANY (%(hashes)s::text[])
+FROM known_vectors(%(generation)s::int, %(hashes)s::text[])
 
 -- name: finish_revision
 -- The fence: a worker whose lease another took changes nothing.
 UPDATE revision
 SET state = %(state)s, reason = %(reason)s, title = %(title)s, language = %(language)s,
     media_type = %(media_type)s, text = %(text)s, page_starts = %(page_starts)s::int[],
-    warnings = %(warnings)s::text[], chunks = %(chunks)s, new_chunks = %(new_chunks)s,
-    embedded = %(embedded)s, lease_until = NULL, claim = NULL, published_at = now()
+    warnings = %(warnings)s::text[], unread = %(unread)s::text[],
+    found_metadata = %(found_metadata)s::jsonb,
+    effective_from = coalesce(effective_from,
+                              (%(found_metadata)s::jsonb ->> 'effective_from')::date),
+    effective_until = coalesce(effective_until,
+                               (%(found_metadata)s::jsonb ->> 'effective_until')::date),
+    chunks = %(chunks)s, new_chunks = %(new_chunks)s, embedded = %(embedded)s,
+    lease_until = NULL, claim = NULL, published_at = now()
 WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND claim = %(token)s::uuid AND state = 'accepted'
 RETURNING number
 
@@ -39,25 +45,36 @@ SELECT r.number
 FROM document d JOIN revision r ON r.tenant = d.tenant AND r.id = d.current_revision
 WHERE d.tenant = %(tenant)s AND d.id = %(document)s::uuid
 
--- name: retire_chunks
-DELETE FROM chunk
-WHERE tenant = %(tenant)s AND document = %(document)s::uuid AND revision <> %(revision)s::uuid
-
--- name: insert_chunk
-INSERT INTO chunk (tenant, id, document, revision, ordinal, start_offset, end_offset, tokens,
-                   heading_path, page_start, page_end, page_breaks, language, text, context,
-                   text_hash)
-VALUES (%(tenant)s, %(id)s::uuid, %(document)s::uuid, %(revision)s::uuid, %(ordinal)s, %(start)s,
-        %(end)s, %(tokens)s, %(heading_path)s::text[], %(page_start)s, %(page_end)s,
-        %(page_breaks)s::int[], %(language)s,
-        %(text)s, %(context)s, %(text_hash)s)
-
--- name: index_chunk
-SELECT index_chunk(%(id)s::uuid, %(generation)s::int, %(embedding)s::halfvec,
-                   %(terms)s::int[], %(weights)s::sparsevec)
-
 -- name: set_current
 UPDATE document
 SET current_revision = %(revision)s::uuid, title = %(title)s, language = %(language)s,
-    updated_at = now()
+    metadata = %(found_metadata)s::jsonb || given_metadata, updated_at = now()
 WHERE tenant = %(tenant)s AND id = %(document)s::uuid
+
+-- name: begin_force
+-- From now on it has a place among those that are, were or will be in force.
+UPDATE revision SET valid_from = now(), valid_until = 'infinity'
+WHERE tenant = %(tenant)s AND id = %(revision)s::uuid
+
+-- name: set_validity
+SELECT set_validity(%(document)s::uuid)
+
+-- name: insert_chunks
+-- A JSON array, since arrays of arrays must all be of one length.
+INSERT INTO chunk (tenant, id, document, revision, ordinal, start_offset, end_offset, tokens,
+                   heading_path, page_start, page_end, page_breaks, language, text, context,
+                   text_hash, unembedded)
+SELECT %(tenant)s, c.id, %(document)s::uuid, %(revision)s::uuid, c.ordinal, c.start_offset,
+       c.end_offset, c.tokens, c.heading_path, c.page_start, c.page_end, c.page_breaks,
+       c.language, c.text, c.context, c.text_hash, c.unembedded
+FROM jsonb_to_recordset(%(chunks)s::jsonb) AS c (
+    id uuid, ordinal int, start_offset int, end_offset int, tokens int, heading_path text[],
+    page_start int, page_end int, page_breaks int[], language text, text text, context text,
+    text_hash text, unembedded text)
+
+-- name: index_vectors
+SELECT index_vectors(%(generation)s::int, %(chunks)s::uuid[], %(embeddings)s::halfvec[])
+
+-- name: index_terms
+SELECT index_terms(%(generation)s::int, %(chunks)s::uuid[], %(terms)s::text[],
+                   %(weights)s::sparsevec[])

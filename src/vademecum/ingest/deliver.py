@@ -1,0 +1,187 @@
+"""How do sources come in, and when are they done? Read `deliver`.
+
+Each is accepted in the order of its arrival, and worked on while the next ones are still read.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from vademecum.errors import QueueFull, VademecumError
+from vademecum.failpoint import step
+from vademecum.ingest.accept import check
+from vademecum.ingest.pipeline import IngestParts, ingest_revision
+from vademecum.model.document import Deletion, IngestResult, Refused, Source, State
+from vademecum.model.ids import RevisionId
+from vademecum.model.principal import Scope
+from vademecum.ports.jobs import Jobs
+from vademecum.ports.store import Accepted, DocumentStore, Outdated
+
+_POLL_SECONDS = 0.3
+Count = Callable[[int, int], None]
+Remove = Callable[[Scope, Deletion], Awaitable[IngestResult]]
+Outcome = Accepted | IngestResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliverParts:
+    """What a delivery needs from outside; `fingerprint` tells how a collection's documents would
+    be ingested now, with the chunker that was asked for."""
+
+    documents: DocumentStore
+    jobs: Jobs
+    ingest: IngestParts
+    fingerprint: Callable[[Source], str]
+    remove: Remove
+
+
+async def deliver(
+    parts: DeliverParts,
+    sources: Iterable[Source | Refused | Deletion],
+    scope: Scope,
+    *,
+    wait: bool,
+    on_progress: Count,
+) -> list[IngestResult]:
+    """Accept sources and, with `wait`, work until each is searchable or ended.
+
+    Results come in the order of the sources, but for one that was deleted meanwhile. One bad
+    document costs only itself. Raises: Forbidden, for labels or a collection beyond `scope`;
+    QueueFull, without `wait`.
+    """
+    outcomes: list[Outcome] = []
+    coming = iter(sources)
+    async with _working(parts) if wait else _resting() as still_well:
+        # Each may be read from a disk only now, and that must not hold up the event loop.
+        while (source := await asyncio.to_thread(next, coming, None)) is not None:
+            outcomes.append(await _take(parts, source, scope, wait=wait))
+            still_well()
+            on_progress(0, len(outcomes))
+        waiting = _waiting(outcomes) if wait else set()
+        while waiting:
+            ended = await _ended(parts, waiting, scope)
+            on_progress(len(outcomes) - len(waiting) + ended, len(outcomes))
+            if ended == len(waiting):
+                break
+            still_well()
+            await asyncio.sleep(_POLL_SECONDS)
+    return await _results(parts, outcomes, scope)
+
+
+async def _take(
+    parts: DeliverParts, source: Source | Refused | Deletion, scope: Scope, *, wait: bool
+) -> Outcome:
+    if isinstance(source, Refused):
+        return ended(source.uri, State.FAILED, source.reason)
+    if isinstance(source, Deletion):
+        return await parts.remove(scope, source)
+    with step("receive"):
+        try:
+            check(source)
+        except VademecumError as error:
+            return ended(source.uri, State.REJECTED, str(error))
+    while True:
+        try:
+            return await _accept(parts, source, scope)
+        except QueueFull:
+            if not wait:
+                raise
+        await asyncio.sleep(_POLL_SECONDS)  # our own work makes room
+
+
+async def _accept(parts: DeliverParts, source: Source, scope: Scope) -> Outcome:
+    blobs = parts.ingest.blobs
+    with step("blob"):
+        key = await blobs.put(scope.tenant, source.content)
+    with step("accept"):
+        accepted = await parts.documents.accept(scope, source, key, parts.fingerprint(source))
+    if isinstance(accepted, Outdated):
+        return ended(source.uri, "unchanged", outdated_reason(accepted))
+    # Its last other document may have been deleted between the two; now nobody deletes it.
+    if not await blobs.has(scope.tenant, key):
+        await blobs.put(scope.tenant, source.content)
+    return accepted
+
+
+@asynccontextmanager
+async def _working(parts: DeliverParts) -> AsyncIterator[Callable[[], None]]:
+    """Do what waits in the queue, ours and others', while the block runs; what it gives raises
+    where the work itself has failed."""
+    work = partial(ingest_revision, parts.ingest)
+    over = False
+
+    async def drain() -> None:
+        # A worker that is cancelled ends its jobs and returns as if nothing had been, so the
+        # cancellation alone would not end this loop.
+        while True:
+            await parts.jobs.drain(work)
+            if over:
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+            await parts.jobs.rescue()
+
+    draining = asyncio.create_task(drain())
+
+    def still_well() -> None:
+        if draining.done():
+            draining.result()
+
+    try:
+        yield still_well
+    finally:  # also where the caller is cancelled: no work outlives it
+        over = True
+        draining.cancel()
+        await asyncio.gather(draining, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _resting() -> AsyncIterator[Callable[[], None]]:
+    yield lambda: None
+
+
+def _waiting(outcomes: Sequence[Outcome]) -> set[RevisionId]:
+    return {o.revision_id for o in outcomes if isinstance(o, Accepted) and not o.unchanged}
+
+
+async def _ended(parts: DeliverParts, revisions: set[RevisionId], scope: Scope) -> int:
+    results = await parts.documents.results(scope, list(revisions))
+    # One that is gone was deleted meanwhile: nothing is left to wait for.
+    still = sum(result.status == State.ACCEPTED for result in results.values())
+    return len(revisions) - still
+
+
+async def _results(
+    parts: DeliverParts, outcomes: Sequence[Outcome], scope: Scope
+) -> list[IngestResult]:
+    ids = [outcome.revision_id for outcome in outcomes if isinstance(outcome, Accepted)]
+    found = await parts.documents.results(scope, ids)
+    results = []
+    for outcome in outcomes:
+        if isinstance(outcome, IngestResult):
+            results.append(outcome)
+        elif outcome.revision_id in found:
+            result = found[outcome.revision_id]
+            results.append(_unchanged(result) if outcome.unchanged else result)
+    return results
+
+
+def outdated_reason(outdated: Outdated) -> str:
+    return f"version {outdated.version} is not newer than {outdated.known}"
+
+
+def ended(uri: str, status: str, reason: str) -> IngestResult:
+    """Return the result of what came to an end without a revision of its own."""
+    return IngestResult(
+        id=None, uri=uri, title=uri, status=status, reason=reason, revision=0, chunks=0,
+        new_chunks=0, embedded=0, language="",
+    )  # fmt: skip
+
+
+def _unchanged(result: IngestResult) -> IngestResult:
+    """What was known already keeps its verdict, unless it was ready: then nothing was done."""
+    values = asdict(result) | {"new_chunks": 0, "embedded": 0}
+    if result.status in (State.READY, State.PARTIAL):
+        values["status"] = "unchanged"
+    return IngestResult(**values)

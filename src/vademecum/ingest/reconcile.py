@@ -1,0 +1,89 @@
+"""How does the index become what the truth says, whatever was lost? Read `reconcile`.
+
+It needs no queue and no worker: whoever runs it mends what it finds.
+"""
+
+import asyncio
+import uuid
+from dataclasses import dataclass, replace
+
+from vademecum.errors import EmbeddingInvalid, ModelUnusable, ProviderAway
+from vademecum.ingest.analyse import keyword_row
+from vademecum.ingest.embed import embed_missing
+from vademecum.model.ids import ChunkId, Tenant
+from vademecum.model.index import IndexGeneration, KeywordRow
+from vademecum.ports.embedder import Embedder
+from vademecum.ports.jobs import Jobs
+from vademecum.ports.store import Gap, UpkeepStore
+
+PAGE = 5_000
+_BEFORE_ALL = ChunkId(uuid.UUID(int=0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconcileParts:
+    """What the reconciler needs from outside."""
+
+    upkeep: UpkeepStore
+    jobs: Jobs
+    embedder: Embedder
+    generation: IndexGeneration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconciled:
+    """What one pass mended; `waiting_chunks` still lack a vector, since no model answered."""
+
+    rescued_jobs: int = 0
+    embedded_chunks: int = 0
+    analysed_chunks: int = 0
+    given_up_chunks: int = 0
+    waiting_chunks: int = 0
+
+
+async def reconcile(parts: ReconcileParts) -> Reconciled:
+    """Queue lost work again; fill and mend the index of every tenant.
+
+    Raises: DatabaseAway; what was mended before stays mended.
+    """
+    done = Reconciled(rescued_jobs=await parts.jobs.rescue())
+    for tenant in await parts.upkeep.tenants():
+        after: ChunkId | None = _BEFORE_ALL
+        while after is not None:
+            gaps, after = await parts.upkeep.gaps(tenant, after, PAGE)
+            if gaps:
+                done = await _fill(parts, tenant, gaps, done)
+    return done
+
+
+async def _fill(
+    parts: ReconcileParts, tenant: Tenant, gaps: list[Gap], done: Reconciled
+) -> Reconciled:
+    rows = await asyncio.to_thread(_analyse, gaps, parts.generation.average_length)
+    await parts.upkeep.fill(tenant, {}, {}, rows)  # words are found though no model answers
+    done = replace(done, analysed_chunks=done.analysed_chunks + len(rows))
+    lacking = [gap for gap in gaps if not gap.has_vector]
+    try:
+        embedded = await embed_missing([g.embedded_text for g in lacking], {}, parts.embedder)
+    except (EmbeddingInvalid, ModelUnusable, ProviderAway):
+        return replace(done, waiting_chunks=done.waiting_chunks + len(lacking))
+    vectors = {
+        gap.chunk_id: embedded.vectors[position]
+        for position, gap in enumerate(lacking)
+        if position not in embedded.failed
+    }
+    failed = {lacking[position].chunk_id: reason for position, reason in embedded.failed.items()}
+    await parts.upkeep.fill(tenant, vectors, failed, {})
+    return replace(
+        done,
+        embedded_chunks=done.embedded_chunks + len(vectors),
+        given_up_chunks=done.given_up_chunks + len(failed),
+    )
+
+
+def _analyse(gaps: list[Gap], average_length: float) -> dict[ChunkId, KeywordRow]:
+    return {
+        gap.chunk_id: keyword_row(gap.embedded_text, gap.language, average_length)
+        for gap in gaps
+        if not gap.has_terms
+    }

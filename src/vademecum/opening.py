@@ -1,0 +1,72 @@
+"""Which models do the settings name, and how are they opened and closed?"""
+
+import asyncio
+from collections.abc import Callable
+
+from vademecum.adapters.embedders.e5_convert import ModelFiles, ensure_model, open_model
+from vademecum.adapters.embedders.local_e5 import LocalE5
+from vademecum.adapters.embedders.openai_compatible import RemoteEmbedder, open_embedder
+from vademecum.adapters.language_models.bpe import BpeCounter
+from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel, make_language_model
+from vademecum.adapters.providers import split_name
+from vademecum.settings import Loaded, Settings
+
+Tell = Callable[[str], None]
+
+
+def silent(_: str) -> None:
+    """Tell nobody."""
+
+
+def load_local(loaded: Loaded, tell: Tell) -> LocalE5:
+    """Load the local model: the embedder by default, and always the tokenizer and the encoder of
+    token states, so that ranking and quoting do not depend on a provider."""
+    return LocalE5.load(model_files(loaded, tell), threads=loaded.settings.models.threads)
+
+
+def model_files(loaded: Loaded, tell: Tell = silent) -> ModelFiles:
+    """Return the local model's files: those of the settings' folder, else our own, which are made
+    at first. Raises: ModelUnusable."""
+    folder = loaded.settings.models.folder
+    if folder is not None:
+        return open_model(folder)
+    return ensure_model(loaded.home / "models" / "multilingual-e5-small", progress=tell)
+
+
+def language_model(settings: Settings) -> PydanticAiModel | None:
+    name = settings.models.language
+    if not name:
+        return None
+    key, address = _credentials(settings, name)
+    return make_language_model(name, api_key=key, base_url=address)
+
+
+async def open_remote(settings: Settings) -> RemoteEmbedder:
+    name = settings.models.embedding
+    key, address = _credentials(settings, name)
+    return await open_embedder(name, BpeCounter(), api_key=key, base_url=address)
+
+
+def _credentials(settings: Settings, name: str) -> tuple[str | None, str | None]:
+    """Return the key and the address that the settings hold for a `provider:model`."""
+    provider, _ = split_name(name)
+    providers = settings.providers
+    key = {
+        "openai": providers.openai_api_key,
+        "anthropic": providers.anthropic_api_key,
+    }.get(provider)
+    address = providers.openai_base_url if provider == "openai" else None
+    return (key.get_secret_value() if key else None), address
+
+
+async def close_models(
+    local: asyncio.Task[LocalE5], written: asyncio.Task[PydanticAiModel | None]
+) -> None:
+    """Close what was opened, also where opening something else failed meanwhile."""
+    await asyncio.wait({local, written})
+    if not local.cancelled() and local.exception() is None:
+        local.result().close()
+    if not written.cancelled() and written.exception() is None:
+        model = written.result()
+        if model is not None:
+            await model.aclose()

@@ -1,0 +1,28 @@
+-- name: tenants
+SELECT id FROM tenants() AS id
+
+-- name: check_index
+SELECT chunk, has_vector, has_terms
+FROM check_index(%(generation)s::int, %(after)s::uuid, %(limit)s::int)
+
+-- name: gap_texts
+SELECT id, CASE WHEN context = '' THEN text ELSE context || E'\n' || text END AS embedded_text,
+       language
+FROM chunk
+WHERE tenant = %(tenant)s AND id = ANY (%(ids)s::uuid[])
+
+-- name: give_up
+UPDATE chunk SET unembedded = %(reason)s
+WHERE tenant = %(tenant)s AND id = %(id)s::uuid
+
+-- name: retired_revisions
+-- Never a document's current revision nor its newest, whose state is the document's.
+DELETE FROM revision r
+WHERE r.tenant = %(tenant)s AND r.state <> 'accepted'
+  AND coalesce(r.valid_until, r.accepted_at) < %(before)s
+  AND NOT EXISTS (SELECT FROM document d
+                  WHERE d.tenant = %(tenant)s AND d.id = r.document
+                    AND d.current_revision = r.id)
+  AND EXISTS (SELECT FROM revision n
+              WHERE n.tenant = %(tenant)s AND n.document = r.document AND n.number > r.number)
+RETURNING r.blob
