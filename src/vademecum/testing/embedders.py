@@ -44,7 +44,8 @@ class HashEmbedder:
 
     Texts that share words are near, whatever their order, case or role; the same text gives the
     same vector in every process and version. Another `model` gives vectors unrelated to these.
-    `calls` records what arrived; `faults` maps the number of a call, from 1, to its fault.
+    `calls` records what arrived; `faults` maps the number of a call, from 1, to its fault. A text
+    that holds `broken` always gets a vector that is none.
     """
 
     def __init__(
@@ -56,10 +57,12 @@ class HashEmbedder:
         query_prefix: str = "query: ",
         passage_prefix: str = "passage: ",
         faults: Mapping[int, Fault] | None = None,
+        broken: str | None = None,
     ) -> None:
         self.calls: list[Call] = []
         self._max_tokens = max_tokens
         self._faults = dict(faults or {})
+        self._broken = broken
         self._space = EmbeddingSpace(
             provider="testing",
             model=model,
@@ -111,6 +114,9 @@ class HashEmbedder:
         states = [self._encoded(text, role) for text in texts]
         for row in fault.nan_rows:
             states[row].vector.fill(np.nan)
+        for text, state in zip(texts, states, strict=True):
+            if self._broken and self._broken in text:
+                state.vector.fill(np.nan)
         return states[: len(states) - fault.drop_rows]
 
     def _encoded(self, text: str, role: Role) -> TokenStates:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MAX_TOKENS = 8_191
 MOST_TEXTS = 96
 _MOST_DIMENSIONS = 4_000
+# A person waits for a query; a document can wait for its turn.
+_TRIES: dict[Role, int] = {"query": 2, "passage": 4}
 
 
 async def open_embedder(
@@ -52,7 +54,7 @@ async def open_embedder(
     service = Service(provider, connect_seconds=connect_seconds, idle_seconds=idle_seconds)
     try:
         if dimension is None:
-            dimension = len((await service.vectors(["dimension"]))[0])
+            dimension = len((await service.vectors(["dimension"], _TRIES["query"]))[0])
         if not 1 <= dimension <= _MOST_DIMENSIONS:
             raise InvalidSetting(
                 f"{name} gives vectors of {dimension} dimensions, more than {_MOST_DIMENSIONS}",
@@ -112,7 +114,7 @@ class RemoteEmbedder:
         fitted = await asyncio.to_thread(lambda: [self._fitted(text, role) for text in texts])
         found: list[FloatArray] = []
         for at in range(0, len(fitted), self._batch):
-            rows = await self._service.vectors(fitted[at : at + self._batch])
+            rows = await self._service.vectors(fitted[at : at + self._batch], _TRIES[role])
             widths = {len(row) for row in rows}
             if widths != {self._space.dimension}:
                 raise EmbeddingInvalid(
@@ -155,10 +157,13 @@ class Service:
     async def aclose(self) -> None:
         await self._client.close()
 
-    async def vectors(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one row a text, in their order. Raises: ProviderAway, EmbeddingInvalid."""
+    async def vectors(self, texts: Sequence[str], tries: int) -> list[list[float]]:
+        """Return one row a text, in their order, asking at most `tries` times where waiting, as
+        long as the service wishes, may help. Raises: ProviderAway, EmbeddingInvalid."""
         answer = await self._asked(texts)
-        if isinstance(answer, Trouble) and answer.retry_after is not None:
+        for _ in range(tries - 1):
+            if not isinstance(answer, Trouble) or answer.retry_after is None:
+                break
             await asyncio.sleep(answer.retry_after)
             answer = await self._asked(texts)
         if isinstance(answer, Trouble):
