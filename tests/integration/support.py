@@ -26,6 +26,30 @@ from vademecum.postgres.revision import PostgresRevisions
 from vademecum.testing.embedders import HashEmbedder
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 
+# One row for each revision in sight that is not whole: a chunk, a vector or a keyword row too many
+# or too few, a row that says another time in force than its revision, or two in force at once.
+HALF = """
+SELECT d.uri, r.number, r.chunks, c.chunks, v.vectors, k.keywords, o.others
+FROM vademecum.document d
+JOIN vademecum.revision r ON r.tenant = d.tenant AND r.document = d.id
+CROSS JOIN LATERAL (SELECT count(*) AS chunks FROM vademecum.chunk c
+                    WHERE c.tenant = d.tenant AND c.revision = r.id) c
+CROSS JOIN LATERAL (SELECT count(*) AS vectors FROM vademecum.chunk_vector v
+                    JOIN vademecum.chunk c ON c.tenant = v.tenant AND c.id = v.chunk
+                    WHERE c.tenant = d.tenant AND c.revision = r.id
+                      AND (v.valid_from, v.valid_until) = (r.valid_from, r.valid_until)) v
+CROSS JOIN LATERAL (SELECT count(*) AS keywords FROM vademecum.chunk_terms k
+                    JOIN vademecum.chunk c ON c.tenant = k.tenant AND c.id = k.chunk
+                    WHERE c.tenant = d.tenant AND c.revision = r.id
+                      AND (k.valid_from, k.valid_until) = (r.valid_from, r.valid_until)) k
+CROSS JOIN LATERAL (SELECT count(*) AS others FROM vademecum.revision o
+                    WHERE o.tenant = d.tenant AND o.document = d.id AND o.id <> r.id
+                      AND o.valid_from <= now() AND o.valid_until > now()
+                      AND r.valid_from <= now() AND r.valid_until > now()) o
+WHERE o.others > 0 OR v.vectors <> c.chunks OR k.keywords <> c.chunks
+   OR c.chunks <> CASE WHEN r.valid_from IS NULL THEN 0 ELSE r.chunks END
+   OR (d.current_revision = r.id) <> (r.valid_until = 'infinity')
+"""
 TODAY = datetime.now(UTC).date()
 OPERATOR = Scope.for_operator("default")
 

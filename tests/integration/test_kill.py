@@ -16,6 +16,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from support import HALF
 
 from vademecum.postgres import embedded
 from vademecum.postgres.process import read_postmaster, serving
@@ -26,27 +27,6 @@ SOURCE = Path(__file__).parents[2] / "src"
 VADE = "from vademecum.cli import main; main()"
 NEW_DOCUMENTS = 5
 CHANGED_DOCUMENTS = 2
-
-# One row for each document with a revision in sight that is not whole: a chunk, a vector or a
-# keyword row too many or too few, or one of another revision.
-HALF = """
-SELECT d.uri, r.number, r.chunks, c.chunks, v.vectors, k.keywords, o.others
-FROM vademecum.document d
-LEFT JOIN vademecum.revision r ON r.tenant = d.tenant AND r.id = d.current_revision
-CROSS JOIN LATERAL (SELECT count(*) AS chunks FROM vademecum.chunk c
-                    WHERE c.tenant = d.tenant AND c.revision = d.current_revision) c
-CROSS JOIN LATERAL (SELECT count(*) AS vectors FROM vademecum.chunk_vector v
-                    JOIN vademecum.chunk c ON c.tenant = v.tenant AND c.id = v.chunk
-                    WHERE c.tenant = d.tenant AND c.document = d.id) v
-CROSS JOIN LATERAL (SELECT count(*) AS keywords FROM vademecum.chunk_terms k
-                    JOIN vademecum.chunk c ON c.tenant = k.tenant AND c.id = k.chunk
-                    WHERE c.tenant = d.tenant AND c.document = d.id) k
-CROSS JOIN LATERAL (SELECT count(*) AS others FROM vademecum.chunk c
-                    WHERE c.tenant = d.tenant AND c.document = d.id
-                      AND c.revision IS DISTINCT FROM d.current_revision) o
-WHERE o.others > 0 OR c.chunks <> coalesce(r.chunks, 0)
-   OR v.vectors <> c.chunks OR k.keywords <> c.chunks
-"""
 
 
 def _text(number: int, version: int) -> str:
