@@ -1,0 +1,156 @@
+"""Does any history of documents end as it must? And would a bug be seen?"""
+
+import importlib
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from document_machine import Documents
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+RULES = {
+    "put", "bring_again", "delete", "move", "events", "change_settings", "crash_on_the_way",
+    "put_without_work", "work_on_one", "drop_index", "reconcile", "quiesce",
+}  # fmt: skip
+
+
+def run(url: str, folder: Path, *, examples: int, steps: int, shrink: bool = True) -> Counter[str]:
+    """Run the machine; with the environment's VADE_... nothing is set, so it is the same each time."""
+    rules: Counter[str] = Counter()
+    phases = [Phase.explicit, Phase.generate, *([Phase.shrink] if shrink else [])]
+    run_state_machine_as_test(
+        lambda: Documents(url, folder, rules),
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            print_blob=True,
+            phases=phases,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    return rules
+
+
+def test_any_history_ends_as_it_must(database_url: str, tmp_path: Path) -> None:
+    rules = run(database_url, tmp_path, examples=8, steps=25)
+    print(sorted(rules.items()))
+    assert set(rules) == RULES, "each rule was used"
+
+
+@pytest.mark.slow
+def test_many_histories_end_as_they_must(database_url: str, tmp_path: Path) -> None:
+    rules = run(database_url, tmp_path, examples=150, steps=50)
+    print(sorted(rules.items()))
+    assert min(rules[name] for name in RULES) >= 100
+
+
+def _sql(module: str, name: str, text: str) -> Callable[[pytest.MonkeyPatch, str], None]:
+    def plant(patch: pytest.MonkeyPatch, url: str) -> None:
+        patch.setitem(importlib.import_module(f"vademecum.postgres.{module}")._SQL, name, text)
+
+    return plant
+
+
+def _cut(module: str, name: str, old: str, new: str) -> Callable[[pytest.MonkeyPatch, str], None]:
+    def plant(patch: pytest.MonkeyPatch, url: str) -> None:
+        queries = importlib.import_module(f"vademecum.postgres.{module}")._SQL
+        assert old in queries[name], f"{name} has changed: plant another fault"
+        patch.setitem(queries, name, queries[name].replace(old, new))
+
+    return plant
+
+
+def _function(name: str, old: str, new: str) -> Callable[[pytest.MonkeyPatch, str], None]:
+    def plant(patch: pytest.MonkeyPatch, url: str) -> None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("SET search_path = vademecum, public")
+            row = connection.execute(
+                "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = %s", (name,)
+            ).fetchone()
+            assert row
+            assert old in row[0], f"{name} has changed: plant another fault"
+            connection.execute(row[0].replace(old, new))
+
+    return plant
+
+
+def _attribute(path: str, value: Any) -> Callable[[pytest.MonkeyPatch, str], None]:
+    def plant(patch: pytest.MonkeyPatch, url: str) -> None:
+        patch.setattr(path, value)
+
+    return plant
+
+
+async def _nothing(*_: Any, **__: Any) -> int:
+    return 0
+
+
+async def _nobody(*_: Any, **__: Any) -> bool:
+    return True
+
+
+_OPERATOR_SEES_ALL = "s.labels && nullif(current_setting('vademecum.labels', true), '')::text[]"
+
+PLANTED = {
+    "permissions are not looked at": _function("visible_access_sets", _OPERATOR_SEES_ALL, "true"),
+    "a deletion deletes nothing": _sql("document", "delete_document", "SELECT 1"),
+    "the old revision stays in force": _function(
+        "set_validity", "min(own.begins) OVER", "max(own.ends) OVER"
+    ),
+    "the index is not told that a revision is out of force": _function(
+        "set_validity",
+        "UPDATE chunk_vector v SET",
+        "UPDATE chunk_vector v SET language = language,",
+    ),
+    "an acknowledged document is not committed": _sql("source", "insert_revision", "SELECT 1"),
+    "the index keeps the old labels": _sql("source", "move_index_access", "SELECT 1"),
+    "a vector is kept beside another text": _function(
+        "known_vectors", "c.text_hash = w.hash", "c.text_hash <> w.hash"
+    ),
+    "changed bytes count as unchanged": _cut(
+        "source", "newest_revision", "content_hash = %(content_hash)s AND", "true AND"
+    ),
+    "other settings count as unchanged": _cut(
+        "source", "newest_revision", "fingerprint = %(fingerprint)s", "true"
+    ),
+    "the reconciler does not look for vectors": _attribute(
+        "vademecum.postgres.upkeep.index_vectors", _nothing
+    ),
+    "what a dead worker held is not queued again": _attribute(
+        "vademecum.postgres.jobs.PostgresJobs.rescue", _nothing
+    ),
+    "an older version of a source is taken": _cut(
+        "source", "take_version", "source_version.version < excluded.version", "true"
+    ),
+    "a tombstone does not hold": _cut(
+        "source", "end_version", "source_version.version <= excluded.version", "false"
+    ),
+    "an older revision that ends late wins": _cut(
+        "revision", "current_number", "SELECT r.number", "SELECT 0 AS number"
+    ),
+    "originals stay behind": _attribute(
+        "vademecum.adapters.blobs.folder.FolderBlobs.delete", _nobody
+    ),
+    "offsets are one off": _cut(
+        "revision", "insert_chunks", "c.ordinal, c.start_offset,", "c.ordinal, c.start_offset + 1,"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_bug_is_caught(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    PLANTED[name](monkeypatch, database_url)
+    with pytest.raises(Exception) as caught:  # whatever shows that something is wrong
+        run(database_url, tmp_path, examples=20, steps=25, shrink=False)
+    print(name, "->", type(caught.value).__name__, str(caught.value)[:200])
+    assert os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY") is None
