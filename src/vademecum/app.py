@@ -177,6 +177,7 @@ class App:
         scope: Scope,
         collections: frozenset[str] | None = None,
         conversation_id: ConversationId | None = None,
+        as_of: date | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Yield what was found, then each checked sentence, then the whole answer."""
         return answer(
@@ -185,6 +186,7 @@ class App:
             clean(question),
             collections=collections,
             conversation_id=conversation_id,
+            as_of=as_of,
         )
 
     async def ask(
@@ -194,10 +196,15 @@ class App:
         scope: Scope,
         collections: frozenset[str] | None = None,
         conversation_id: ConversationId | None = None,
+        as_of: date | None = None,
     ) -> Answer:
         """Return a checked answer, or an abstention."""
         events = self.stream(
-            question, scope=scope, collections=collections, conversation_id=conversation_id
+            question,
+            scope=scope,
+            collections=collections,
+            conversation_id=conversation_id,
+            as_of=as_of,
         )
         async with aclosing(events):
             async for event in events:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from datetime import date
 
 from vademecum.answer.cite import citation, merge, verify
 from vademecum.answer.extract import extract
@@ -85,13 +86,17 @@ async def answer(
     *,
     collections: frozenset[str] | None,
     conversation_id: ConversationId | None,
+    as_of: date | None = None,
 ) -> AsyncGenerator[Event, None]:
-    """Yield what was found, each checked sentence, then the whole answer, which is recorded."""
+    """Yield what was found, each checked sentence, then the whole answer, which is recorded.
+
+    `as_of` is the day whose revisions are searched, None for those in force now.
+    """
     clock = parts.retrieve.clock
     started = clock.monotonic()
     timings: dict[str, float] = {}
     asked = _bounded(question_parts(question))
-    searches = await _search(parts, scope, question, asked, collections)
+    searches = await _search(parts, scope, question, asked, collections, as_of)
     timings["retrieve"] = 1000 * (clock.monotonic() - started)
     passages = _merged(searches)
     yield Retrieved(passages=passages)
@@ -144,6 +149,7 @@ async def _search(
     question: str,
     asked: Sequence[str],
     collections: frozenset[str] | None,
+    as_of: date | None,
 ) -> list[Retrieval]:
     """Search for each part by itself, all at once."""
     texts = [search_text(part, question) for part in asked]
@@ -152,7 +158,7 @@ async def _search(
             retrieve(
                 parts.retrieve,
                 scope,
-                Query(text=text, k=_SEARCHED, mode="hybrid", collections=collections),
+                Query(text=text, k=_SEARCHED, mode="hybrid", collections=collections, as_of=as_of),
             )
             for text in texts
         )

@@ -1,16 +1,16 @@
 """`vade search` and `vade ask`: find passages, and get checked answers."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Annotated
 from uuid import UUID
 
 import typer
 
-from vademecum.app import App, Found
+from vademecum.app import Found
 from vademecum.app import open as open_app
-from vademecum.cli.options import COMMON, As, Collection, Labels, scope_json, scope_of
+from vademecum.cli.options import COMMON, As, AsOf, Collection, Labels, day_of, scope_json, scope_of
 from vademecum.cli.output import (
     Work,
     answer_json,
@@ -26,7 +26,6 @@ from vademecum.errors import UsageError
 from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved, Sentence
 from vademecum.model.ids import ConversationId
 from vademecum.model.passage import Passage
-from vademecum.model.principal import Scope
 from vademecum.model.query import Mode
 
 _SUPPORT = {"supported": "green", "partly": "yellow"}
@@ -39,6 +38,7 @@ def search(
     mode: Annotated[str, typer.Option(help="hybrid, dense or keyword")] = "hybrid",
     principal: As = None,
     labels: Labels = None,
+    as_of: AsOf = None,
     explain: Annotated[bool, typer.Option("--explain", help="show every signal")] = False,
 ) -> None:
     """Find the passages nearest to a text."""
@@ -52,7 +52,12 @@ def search(
             async with open_app(COMMON.settings(), tell=work.tell) as app:
                 collections = frozenset(collection) if collection else None
                 return await app.search(
-                    text, scope=scope, k=k, mode=chosen, collections=collections
+                    text,
+                    scope=scope,
+                    k=k,
+                    mode=chosen,
+                    collections=collections,
+                    as_of=day_of(as_of),
                 )
 
     found = asyncio.run(run())
@@ -115,6 +120,7 @@ def ask(
     ] = None,
     principal: As = None,
     labels: Labels = None,
+    as_of: AsOf = None,
     stream: Annotated[bool, typer.Option("--stream", help="show sentences as they come")] = False,
 ) -> None:
     """Get an answer whose every sentence is backed by your documents, or an honest no."""
@@ -127,7 +133,14 @@ def ask(
         with working("opening", quiet=COMMON.json) as work:
             async with open_app(COMMON.settings(), tell=work.tell) as app:
                 show = _streaming(work) if stream else _unshown
-                return await _follow(app, question, scope, collection, conversation_id, show)
+                events = app.stream(
+                    question,
+                    scope=scope,
+                    collections=frozenset(collection) if collection else None,
+                    conversation_id=conversation_id,
+                    as_of=day_of(as_of),
+                )
+                return await _follow(events, show)
 
     answer = asyncio.run(run())
     if stream:
@@ -165,18 +178,7 @@ def _conversation_id(text: str | None) -> ConversationId | None:
         ) from error
 
 
-async def _follow(
-    app: App,
-    question: str,
-    scope: Scope,
-    collection: list[str] | None,
-    conversation_id: ConversationId | None,
-    show: Callable[[Event], None],
-) -> Answer:
-    collections = frozenset(collection) if collection else None
-    events = app.stream(
-        question, scope=scope, collections=collections, conversation_id=conversation_id
-    )
+async def _follow(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> Answer:
     async with aclosing(events):
         async for event in events:
             show(event)

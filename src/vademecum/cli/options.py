@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, datetime
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -95,6 +96,17 @@ Collection = Annotated[
     list[str] | None,
     typer.Option("-c", "--collection", metavar="NAME", help="only this collection; repeatable"),
 ]
+
+
+AsOf = Annotated[
+    datetime | None,
+    typer.Option("--as-of", formats=["%Y-%m-%d"], metavar="DATE", help="as it was on that day"),
+]
+
+
+def day_of(as_of: datetime | None) -> date | None:
+    """Return the day that `--as-of` names."""
+    return as_of.date() if as_of else None
 
 
 def scope_of(principal: str | None, labels: list[str] | None) -> Scope:
