@@ -205,25 +205,22 @@ async def test_sentences_are_shown_as_they_come(abstained: bool, capsys: Any) ->
     answer = an_answer(abstained=abstained)
     shown: list[str] = []
 
-    class Streaming:
-        async def stream(self, *_: Any, **__: Any) -> AsyncGenerator[Event, None]:
-            yield Retrieved(passages=answer.passages)
-            if not abstained:
-                yield Checked(mode="extractive", sentence=_SENTENCE, citations=answer.citations)
-                shown.append(capsys.readouterr().out)
-            yield Done(answer=answer)
+    async def stream() -> AsyncGenerator[Event, None]:
+        yield Retrieved(passages=answer.passages)
+        if not abstained:
+            yield Checked(mode="extractive", sentence=_SENTENCE, citations=answer.citations)
+            shown.append(capsys.readouterr().out)
+        yield Done(answer=answer)
 
-    app: Any = Streaming()
-    scope = Scope.for_operator("default")
     stopped: list[bool] = []
     work = Work(tell=lambda _: None, count=lambda *_: None, stop=lambda: stopped.append(True))
     streaming = ask._streaming(work)
-    assert await ask._follow(app, "?", scope, None, None, streaming) == answer
+    assert await ask._follow(stream(), streaming) == answer
     assert stopped  # the progress line made room
     assert shown == ([] if abstained else ["“Doors open at nine.” [1]\n"])
     end = capsys.readouterr().out
     assert ("I don't know" in end) is abstained
     assert ("[1] " in end) is not abstained
     # Without --stream nothing is shown before the end.
-    assert await ask._follow(app, "?", scope, None, None, ask._unshown) == answer
+    assert await ask._follow(stream(), ask._unshown) == answer
     assert shown[1:] == ([] if abstained else [""])
