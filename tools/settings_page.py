@@ -15,7 +15,8 @@ then from the environment, then from flags; the later wins. In the file a key is
 under its `[section]`. In the environment `section.name` is `VADE_SECTION__NAME`, or the usual name
 beside it; our own name wins over the usual one. With `_FILE` behind a variable's name its value is
 the path of a file that holds the value, for secrets. An empty variable sets nothing, and an unknown
-key is an error. `vade config show` prints each value and where it came from, secrets masked.
+key is an error. A `*` stands for a name of yours. `vade config show` prints each value and where
+it came from, secrets masked.
 
 The data folder is `VADE_HOME`, else `/var/lib/vademecum` for root, else the platform's folder for
 a user's data.
@@ -37,8 +38,10 @@ def page() -> str:
 
 def _default(key: str) -> str:
     value: object = Settings()
-    for part in key.split("."):
+    for part in key.partition(".*")[0].split("."):
         value = getattr(value, part)
+    if isinstance(value, dict):
+        return ""
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     return f"`{value}`" if value not in (None, "") else ""

@@ -305,7 +305,7 @@ async def _compose(
         catalogue,
         generation,
         parser=parser,
-        chunker=StructureChunker(min(settings.chunking.size, largest)),
+        chunker=StructureChunker(min(settings.chunking.size or 200, largest)),
         tokenizer=local,
         embedder=embedder,
         encoder=local,

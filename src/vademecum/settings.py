@@ -5,7 +5,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 import platformdirs
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
@@ -67,11 +67,39 @@ class ProvidersSettings(_Section):
     )
 
 
-class ChunkingSettings(_Section):
-    strategy: str = Field(
-        default="structure", pattern="^structure$", description="how text is divided"
+class ChunkingRuleSettings(_Section):
+    strategy: str | None = Field(
+        default=None,
+        pattern="^(structure|fixed|recursive)$",
+        description="how text is divided: structure (default), fixed or recursive",
     )
-    size: int = Field(default=200, ge=8, le=4000, description="most tokens of a chunk")
+    size: int | None = Field(
+        default=None,
+        ge=8,
+        le=4000,
+        description="most tokens of a chunk; empty: 200, 800 for fixed",
+    )
+    overlap: int | None = Field(
+        default=None, ge=0, le=4000, description="tokens that two fixed chunks share"
+    )
+
+
+class ChunkingSettings(ChunkingRuleSettings):
+    collections: dict[str, ChunkingRuleSettings] = Field(default_factory=dict)
+    types: dict[str, ChunkingRuleSettings] = Field(default_factory=dict)
+
+
+class IngestSettings(_Section):
+    ocr: str = Field(
+        default="off",
+        pattern=r"^(off|auto|[a-zA-Z_]+(\+[a-zA-Z_]+)*)$",
+        description="read pages without text by tesseract: off, auto (every language that it has) "
+        "or its names of languages, like por+eng",
+    )
+    allow_networks: str = Field(
+        default="",
+        description="inside networks that a URL may reach, like 10.1.0.0/16",
+    )
 
 
 class AnswerSettings(_Section):
@@ -107,6 +135,7 @@ class Settings(_Section):
     models: ModelsSettings = ModelsSettings()
     providers: ProvidersSettings = ProvidersSettings()
     chunking: ChunkingSettings = ChunkingSettings()
+    ingest: IngestSettings = IngestSettings()
     answer: AnswerSettings = AnswerSettings()
     retention: RetentionSettings = RetentionSettings()
     log: LogSettings = LogSettings()
@@ -166,13 +195,22 @@ def load(
 
 
 def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (dotted key, description) of every setting."""
+    """Yield (dotted key, description) of every setting; `*` stands for any name."""
     for name, info in section.model_fields.items():
         inner = info.annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
+        if get_origin(inner) is dict:
+            yield from keys(get_args(inner)[1], f"{prefix}{name}.*.")
+        elif isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from keys(inner, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", info.description or ""
+
+
+def _fits(key: str, known: str) -> bool:
+    parts, pattern = key.split("."), known.split(".")
+    return len(parts) == len(pattern) and all(
+        wanted in ("*", part) for part, wanted in zip(parts, pattern, strict=True)
+    )
 
 
 def _sections() -> set[str]:
@@ -182,15 +220,21 @@ def _sections() -> set[str]:
 
 def shown(loaded: Loaded) -> Iterator[tuple[str, str, str]]:
     """Yield (key, value with secrets masked, origin) of every setting."""
-    for key, _ in keys():
+    named = [key for known, _ in keys() for key in _present(known, loaded.origins)]
+    for key in named:
         value: Any = loaded.settings
         for part in key.split("."):
-            value = getattr(value, part)
+            value = value[part] if isinstance(value, dict) else getattr(value, part)
         if isinstance(value, SecretStr):
             text = "********"
         else:
             text = "" if value is None else str(value)
         yield key, text, loaded.origins.get(key, "default")
+
+
+def _present(known: str, origins: Mapping[str, str]) -> list[str]:
+    """Return the key itself, or those with a name in the place of `*` that were set."""
+    return [key for key in origins if _fits(key, known)] if "*" in known else [known]
 
 
 def _from_file(config: Path | None, home: Path) -> list[tuple[str, dict[str, Any]]]:
@@ -274,7 +318,7 @@ def _secret(name: str, path: str) -> str:
 
 def _check_known(key: str, origin: str) -> None:
     known = [name for name, _ in keys()]
-    if key in known:
+    if any(_fits(key, name) for name in known):
         return
     near = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean {near[0]}?" if near else "`vade config show` lists every setting"

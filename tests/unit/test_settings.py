@@ -55,7 +55,7 @@ def test_one_file_is_read_the_named_before_the_folder_s_before_the_data_folder_s
     home.mkdir()
     (home / "vademecum.toml").write_text("[chunking]\nsize = 90\n", encoding="utf-8")
     assert loaded().settings.chunking.size == 90
-    assert loaded(file="[models]\nthreads = 1\n").settings.chunking.size == 200
+    assert loaded(file="[models]\nthreads = 1\n").settings.chunking.size is None
     named = Path("named.toml")
     named.write_text("[chunking]\nsize = 70\n", encoding="utf-8")
     found = load(config=named, flags={}, environment={"VADE_HOME": str(home.absolute())})
@@ -191,7 +191,7 @@ def test_secrets_are_shown_nowhere() -> None:
     url = f"postgresql://someone:{SECRET}@db.example/x"
     found = loaded({"OPENAI_API_KEY": SECRET, "DATABASE_URL": url, "DATABASE_OWNER_URL": url})
     rows = {key: (value, origin) for key, value, origin in shown(found)}
-    assert list(rows) == [key for key, _ in keys()]
+    assert list(rows) == [key for key, _ in keys() if "*" not in key]
     assert rows["providers.openai_api_key"] == ("********", "OPENAI_API_KEY")
     assert rows["database.url"] == ("********", "DATABASE_URL")
     assert rows["providers.anthropic_api_key"] == ("", "default")
@@ -250,3 +250,21 @@ def test_a_named_file_must_be_there() -> None:
 def test_the_reference_page_is_that_of_the_tree() -> None:
     written = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
     assert written.read_text(encoding="utf-8") == page()
+
+
+def test_rules_have_names_of_their_own() -> None:
+    found = loaded(
+        file="[chunking.collections.boxoffice]\nsize = 99\n[chunking.types.pdf]\nstrategy = 'fixed'\n"
+    )
+    chunking = found.settings.chunking
+    assert chunking.collections["boxoffice"].size == 99
+    assert chunking.types["pdf"].strategy == "fixed"
+    rows = {key: (value, origin) for key, value, origin in shown(found)}
+    assert rows["chunking.collections.boxoffice.size"] == ("99", "vademecum.toml")
+    with pytest.raises(UnknownSetting, match=r"chunking\.types\.pdf\.colour"):
+        loaded(file="[chunking.types.pdf]\ncolour = 1\n")
+    with pytest.raises(UnknownSetting):
+        loaded(file="[chunking.types]\npdf = 1\n")
+    Path("vademecum.toml").unlink()
+    by_variable = loaded(environment={"VADE_CHUNKING__TYPES__PDF__SIZE": "300"})
+    assert by_variable.settings.chunking.types["pdf"].size == 300
