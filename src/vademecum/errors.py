@@ -12,9 +12,11 @@ VademecumError                      internal             1
 |   |-- ConversationNotFound        conversation-not-found  3
 |   `-- TraceNotFound               trace-not-found      3
 |-- Forbidden                       forbidden            4
+|   `-- EgressRefused               egress-refused       4
 |-- ServiceAway                     service-away         5
 |   |-- DatabaseAway                database-away        5
 |   |-- ProviderAway                provider-away        5
+|   |-- SourceAway                  source-away          5
 |   `-- QueueFull                   queue-full           5
 |-- DatabaseUnusable                database-unusable    1
 |   |-- DataFolderUnusable          data-folder-unusable 1
@@ -101,6 +103,10 @@ class Forbidden(VademecumError):
     exit_status = 4
 
 
+class EgressRefused(Forbidden):
+    code = "egress-refused"
+
+
 class ServiceAway(VademecumError):
     code = "service-away"
     exit_status = 5
@@ -112,6 +118,10 @@ class DatabaseAway(ServiceAway):
 
 class ProviderAway(ServiceAway):
     code = "provider-away"
+
+
+class SourceAway(ServiceAway):
+    code = "source-away"
 
 
 class QueueFull(ServiceAway):

@@ -145,7 +145,13 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("name", PLANTED)
+_QUICK = {"a deletion deletes nothing", "a vector is kept beside another text"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in _QUICK else pytest.param(n, marks=pytest.mark.slow) for n in PLANTED],
+)
 def test_a_planted_bug_is_caught(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

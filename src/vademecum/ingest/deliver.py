@@ -74,7 +74,7 @@ async def _take(
     parts: DeliverParts, source: Source | Refused | Deletion, scope: Scope, *, wait: bool
 ) -> Outcome:
     if isinstance(source, Refused):
-        return ended(source.uri, State.FAILED, source.reason)
+        return ended(source.uri, source.state, source.reason)
     if isinstance(source, Deletion):
         return await parts.remove(scope, source)
     with step("receive"):

@@ -48,10 +48,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A source that could not even be read, and why."""
+    """A source that could not be read, and why: FAILED, or REJECTED where it must not be."""
 
     uri: str
     reason: str
+    state: State = State.FAILED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

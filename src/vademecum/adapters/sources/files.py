@@ -21,6 +21,7 @@ class Facts:
     access: tuple[str, ...]
     metadata: Mapping[str, MetadataValue]
     language: str | None
+    chunker: str | None = None
 
 
 def find(paths: Sequence[str]) -> list[Path]:
@@ -66,16 +67,20 @@ def read(
     for path in paths:
         uri = path.relative_to(base).as_posix() if base else str(path)
         try:
-            with path.open("rb") as file:
-                content = file.read(MOST_BYTES + 1)  # more is refused, whatever its size
-            yield make(uri, content, facts)
+            yield make(uri, content(path), facts)
         except OSError as error:
-            yield Refused(uri=_shown(uri), reason=f"it cannot be read ({error.strerror})")
+            yield Refused(uri=shown(uri), reason=f"it cannot be read ({error.strerror})")
         except UsageError as error:
-            yield Refused(uri=_shown(uri), reason=str(error))
+            yield Refused(uri=shown(uri), reason=str(error))
 
 
-def _shown(uri: str) -> str:
+def content(path: Path) -> bytes:
+    """Return a file's bytes, or a little more than may be ingested. Raises: OSError."""
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES + 1)  # more is refused, whatever its size
+
+
+def shown(uri: str) -> str:
     return uri.encode(errors="backslashreplace").decode()
 
 
@@ -95,4 +100,5 @@ def make(uri: str, content: bytes, facts: Facts) -> Source:
         metadata=dict(facts.metadata),
         language=facts.language,
         title=None,
+        chunker=facts.chunker,
     )
