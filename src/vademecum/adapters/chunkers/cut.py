@@ -78,7 +78,7 @@ class Ruler:
         # A letter may have several tokens; they stay together.
         fitting = tokens if ends[tokens] > ends[tokens - 1] else ends.index(ends[tokens])
         reached = ends[fitting - 1] if fitting else 1
-        self._characters_a_token = max(1.0, 1.2 * reached / tokens)
+        self._characters_a_token = max(1.0, 1.15 * reached / tokens)
         return start + max(1, reached)
 
 
