@@ -16,7 +16,7 @@ def main() -> None:
     with atheris.instrument_imports(include=["vademecum", "fuzz_targets"]):
         from fuzz_targets import TARGETS  # noqa: PLC0415  # instrumented as it is imported
     name, *options = sys.argv[1:]
-    defaults = ["-max_len=2000", "-timeout=20", "-rss_limit_mb=2000"]
+    defaults = ["-max_len=2000", "-len_control=5", "-timeout=20", "-rss_limit_mb=2000"]
     atheris.Setup([sys.argv[0], *defaults, *options], TARGETS[name])
     atheris.Fuzz()
 

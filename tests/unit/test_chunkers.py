@@ -106,6 +106,14 @@ def test_column_names_go_with_each_chunk_of_their_table(header_rows: int) -> Non
             assert not line.startswith("|") or line.endswith("|")
 
 
+def test_a_row_is_not_cut_for_the_headings_above_it() -> None:
+    document = Composer()
+    document.heading("One two three", 1)
+    document.table([["a", "b", "c"], ["d", "e", "f"]])
+    made = document.document(title="", media_type="text/html")
+    assert shown(StructureChunker(8), made, 8)[:2] == ["One two three", "| a | b | c |"]
+
+
 def test_column_names_of_over_half_a_chunk_are_not_repeated() -> None:
     document = Composer()
     document.table([["word"] * 8, *([str(n)] * 8 for n in range(9))])

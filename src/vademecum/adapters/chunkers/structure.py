@@ -105,18 +105,25 @@ class StructureChunker:
         # Headings alone say nothing: what they announce comes with them, if only a part.
         telling = any(each.kind != "heading" for each in section[first:over])
         half = 2 * (before - start) >= limit - start
-        if block.start >= limit or (telling and (half or self._fits(block, ruler))):
+        if block.start >= limit or (
+            telling and (half or self._fits(ruler, block.start, block.end))
+        ):
             return before
         inner = _inside(ruler.text, block, block.start, limit)
-        if inner is None and not telling:
+        if inner is None and not telling and not self._row_fits(ruler, block):
             inner = _anywhere(ruler.text, block, block.start, limit)
         return inner or before
 
-    def _fits(self, block: Block, ruler: Ruler) -> bool:
-        size = block.end - block.start
+    def _row_fits(self, ruler: Ruler, block: Block) -> bool:
+        """Return whether the block is a table whose first row, which is never cut, fits alone."""
+        first = ruler.text.find("\n", block.start, block.end)
+        end = first if first > 0 else block.end
+        return block.kind == "table" and self._fits(ruler, block.start, end)
+
+    def _fits(self, ruler: Ruler, start: int, end: int) -> bool:
         return (
-            size <= MOST_CHARACTERS_A_TOKEN * self._tokens
-            and ruler.count(ruler.text[block.start : block.end]) <= self._tokens
+            end - start <= MOST_CHARACTERS_A_TOKEN * self._tokens
+            and ruler.count(ruler.text[start:end]) <= self._tokens
         )
 
 
