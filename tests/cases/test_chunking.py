@@ -201,6 +201,18 @@ def test_ch_14_a_line_without_an_end_is_cut(text: str, tokens: int, make: Make) 
     assert max(TOKENIZER.count(text[span.start : span.end]) for span in spans) <= tokens
 
 
+@pytest.mark.parametrize("text", ["a" * 5_000_000, '"value", ' * 555_000], ids=["letters", "json"])
+def test_ch_14_five_megabytes_take_two_seconds(text: str) -> None:
+    document = parsed(text)
+    started = time.process_time()
+    TOKENIZER.ends(text)
+    passes = time.process_time() - started
+    started = time.process_time()
+    StructureChunker(200).split(document, TOKENIZER)
+    # On a machine that is busy or slow, a few times what it takes to find the tokens.
+    assert time.process_time() - started < max(2, 4 * passes)
+
+
 @pytest.mark.parametrize("chunker", [RecursiveChunker(3), FixedChunker(3, 0), FixedChunker(3, 2)])
 def test_ch_14_a_limit_of_three(chunker: Chunker) -> None:
     assert divided(chunker, "foo  bar baz", 3) == ["foo  bar baz"]

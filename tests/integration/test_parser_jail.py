@@ -138,16 +138,15 @@ async def test_what_forks_without_end_ends_with_its_document() -> None:
         with pytest.raises(LimitExceeded):
             await bomb
         assert parser._nursery is not None
-        for _ in range(100):
-            if not _children(parser._nursery.pid):
-                break
-            await asyncio.sleep(0.02)
-        assert not _children(parser._nursery.pid)
+        await _childless(parser._nursery.pid)
         assert (await parser.parse(b"pass", "c.txt")).text == "survived"
 
 
+LAYERS = jail.layers()
+
+
 def needs(name: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(not jail.layers()[name], reason=f"no layer {name} on this system")
+    return pytest.mark.skipif(not LAYERS[name], reason=f"no layer {name} on this system")
 
 
 @needs("network")
@@ -213,7 +212,16 @@ async def test_it_ends_no_other_process() -> None:
 
 
 def test_layers_are_told() -> None:
-    assert set(jail.layers()) == {"network", "orphans", "files", "tcp", "signals"}
+    assert set(LAYERS) == {"network", "orphans", "files", "tcp", "signals"}
+
+
+async def _childless(parent: int) -> None:
+    """Wait until the last child has ended: one may be there a moment after its answer."""
+    for _ in range(100):
+        if not _children(parent):
+            break
+        await asyncio.sleep(0.02)
+    assert not _children(parent)
 
 
 async def _ended(pids: list[int]) -> None:
@@ -249,11 +257,7 @@ async def test_a_cancelled_reading_leaves_no_process() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        for _ in range(100):
-            if not _children(nursery):
-                break
-            await asyncio.sleep(0.02)
-        assert not _children(nursery)
+        await _childless(nursery)
         assert (await parser.parse(b"pass", "b.txt")).text == "survived"
 
 
@@ -327,4 +331,4 @@ async def test_many_at_once_and_in_turn() -> None:
             parsed = await asyncio.gather(*(parser.parse(t.encode(), "a") for t in texts))
             assert [p.text for p in parsed] == texts
         assert parser._nursery is not None
-        assert not _children(parser._nursery.pid)
+        await _childless(parser._nursery.pid)

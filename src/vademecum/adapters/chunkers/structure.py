@@ -23,7 +23,7 @@ from vademecum.ports.embedder import Tokenizer
 
 DEFAULT_TOKENS = 200
 FEWEST_TOKENS = 8
-_ITEM_BACKWARDS = regex.compile(r"(?r)\n(?=\s*(?:[-*+•–·▪]|\d{1,9}[.)]|\p{L}[.)])\s)")
+_ITEM_BACKWARDS = regex.compile(r"(?r)\n(?=[^\S\n]*(?:[-*+•–·▪]|\d{1,9}[.)]|\p{L}[.)])\s)")
 
 
 class StructureChunker:
@@ -105,9 +105,9 @@ class StructureChunker:
         # Headings alone say nothing: what they announce comes with them, if only a part.
         telling = any(each.kind != "heading" for each in section[first:over])
         half = 2 * (before - start) >= limit - start
-        if block.start >= limit or (
-            telling and (half or self._fits(ruler, block.start, block.end))
-        ):
+        if block.start >= limit or (telling and half):
+            return before
+        if (telling or block.kind == "code") and self._fits(ruler, block.start, block.end):
             return before
         inner = _inside(ruler.text, block, block.start, limit)
         if inner is None and not telling and not self._row_fits(ruler, block):
