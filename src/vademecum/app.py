@@ -13,7 +13,6 @@ from psycopg.conninfo import conninfo_to_dict
 from vademecum import opening
 from vademecum import settings as settings_tree
 from vademecum.adapters.blobs.folder import FolderBlobs
-from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.clock import SystemClock
 from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.language_models.bpe import BpeCounter
@@ -22,7 +21,6 @@ from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.answer.pipeline import AnswerParts, answer
 from vademecum.answer.record import retrieval_record
 from vademecum.errors import DatabaseAway
-from vademecum.ingest.accept import fingerprint
 from vademecum.ingest.contextualize import CONTEXT_TOKENS
 from vademecum.ingest.deliver import Count, DeliverParts, deliver, ended, outdated_reason
 from vademecum.ingest.pipeline import IngestParts
@@ -38,8 +36,15 @@ from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.model.query import Mode, Query
 from vademecum.model.trace import Trace
-from vademecum.opening import Tell, close_models, load_local, open_remote, silent
-from vademecum.ports.chunker import Chunker
+from vademecum.opening import (
+    Tell,
+    chunking_rules,
+    close_models,
+    load_local,
+    open_remote,
+    silent,
+)
+from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
@@ -299,13 +304,13 @@ async def _compose(
     generation = await current_generation(
         catalogue.pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH
     )
-    largest = min(local.max_tokens, embedder.max_tokens) - CONTEXT_TOKENS
     retention = settings.retention
+    window = min(local.max_tokens, embedder.max_tokens)
     return compose(
         catalogue,
         generation,
         parser=parser,
-        chunker=StructureChunker(min(settings.chunking.size or 200, largest)),
+        chunking=chunking_rules(settings, window - CONTEXT_TOKENS),
         tokenizer=local,
         embedder=embedder,
         encoder=local,
@@ -327,7 +332,7 @@ def compose(
     generation: IndexGeneration,
     *,
     parser: Parser,
-    chunker: Chunker,
+    chunking: Chunking,
     tokenizer: Tokenizer,
     embedder: Embedder,
     encoder: TokenEncoder,
@@ -345,7 +350,7 @@ def compose(
         revisions=PostgresRevisions(catalogue.pool, generation.id),
         blobs=catalogue.blobs,
         parser=parser,
-        chunker=chunker,
+        chunking=chunking,
         tokenizer=tokenizer,
         embedder=embedder,
         generation=generation,
@@ -359,7 +364,12 @@ def compose(
     return App(
         catalogue=catalogue,
         ingest_parts=ingest,
-        deliver_parts=_deliver_parts(catalogue, ingest),
+        deliver_parts=DeliverParts(
+            documents=catalogue.documents,
+            jobs=catalogue.jobs,
+            ingest=ingest,
+            remove=catalogue.remove,
+        ),
         answer_parts=AnswerParts(
             retrieve=searching,
             records=catalogue.records,
@@ -380,15 +390,4 @@ def compose(
             revisions=keep_revisions,
             changes=keep_changes,
         ),
-    )
-
-
-def _deliver_parts(catalogue: Catalogue, ingest: IngestParts) -> DeliverParts:
-    current = fingerprint(ingest.parser, ingest.chunker, ingest.embedder.space)
-    return DeliverParts(
-        documents=catalogue.documents,
-        jobs=catalogue.jobs,
-        ingest=ingest,
-        fingerprint=lambda _: current,
-        remove=catalogue.remove,
     )

@@ -1,15 +1,16 @@
-"""Which models do the settings name, and how are they opened and closed?"""
+"""Which models and rules do the settings name, and how are they opened and closed?"""
 
 import asyncio
 from collections.abc import Callable
 
+from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.embedders.e5_convert import ModelFiles, ensure_model, open_model
 from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.embedders.openai_compatible import RemoteEmbedder, open_embedder
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel, make_language_model
 from vademecum.adapters.providers import split_name
-from vademecum.settings import Loaded, Settings
+from vademecum.settings import ChunkingRuleSettings, Loaded, Settings
 
 Tell = Callable[[str], None]
 
@@ -70,3 +71,21 @@ async def close_models(
         model = written.result()
         if model is not None:
             await model.aclose()
+
+
+def chunking_rules(settings: Settings, window: int) -> ChunkingRules:
+    """Return the rules by which documents are divided; `window` is the most tokens of a chunk.
+
+    Raises: InvalidSetting.
+    """
+    chunking = settings.chunking
+    return ChunkingRules(
+        _rule(chunking),
+        window=window,
+        collections={name: _rule(rule) for name, rule in chunking.collections.items()},
+        types={name: _rule(rule) for name, rule in chunking.types.items()},
+    )
+
+
+def _rule(rule: ChunkingRuleSettings) -> ChunkingRule:
+    return ChunkingRule(strategy=rule.strategy, size=rule.size, overlap=rule.overlap)

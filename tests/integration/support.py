@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from vademecum.adapters.blobs.folder import FolderBlobs
-from vademecum.adapters.chunkers.structure import StructureChunker
+from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.parsers.child import parse
 from vademecum.app import AVERAGE_LENGTH, App, Catalogue, compose
 from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
@@ -168,7 +168,7 @@ async def make_bench(
     embedder = embedder or HashEmbedder()
     generation = await current_generation(pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH)
     parser = parser or HereParser()
-    chunker = StructureChunker(tokens)
+    chunking = ChunkingRules(ChunkingRule(size=tokens), window=400)
     catalogue = Catalogue(
         documents=PostgresDocuments(pool),
         records=PostgresRecords(pool),
@@ -180,7 +180,7 @@ async def make_bench(
         catalogue,
         generation,
         parser=parser,
-        chunker=chunker,
+        chunking=chunking,
         tokenizer=embedder,
         embedder=embedder,
         encoder=embedder,

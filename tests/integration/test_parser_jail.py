@@ -1,8 +1,10 @@
 """Does a reader that goes wild end alone, with a verdict, and with nothing left of it?"""
 
+import ast
 import asyncio
 import contextlib
 import os
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -105,21 +107,124 @@ async def test_endless_output_is_not_held(monkeypatch: pytest.MonkeyPatch) -> No
         await wild("while True: os.write(1, b'x' * 65536)")
 
 
-async def test_what_it_started_ends_with_it(tmp_path: Path) -> None:
-    """A child that forks, tells the pids, and answers while they hold its pipe."""
-    told = tmp_path / "pids"
-    os.mkfifo(told)
-    reader = os.open(told, os.O_RDONLY | os.O_NONBLOCK)
+# A last line of a child's code that makes `{}` the text that is answered.
+TELL = (
+    "child.parse_text = (lambda tell, seen: lambda _, *rest: tell(repr(seen).encode(), *rest))"
+    "(child.parse_text, {})"
+)
+
+
+@pytest.mark.parametrize("session", [False, True], ids=["in its group", "in a group of their own"])
+async def test_what_it_started_ends_with_it(session: bool) -> None:
+    """A child that starts programs, tells their numbers, and answers while they run."""
     started = time.monotonic()
-    text = await wild(
-        "pids = [subprocess.Popen(['sleep', '60']).pid for _ in range(3)]\n"
-        f"os.write(os.open({str(told)!r}, os.O_WRONLY), ' '.join(map(str, pids)).encode())"
+    told = await wild(
+        f"pids = [subprocess.Popen(['sleep', '60'], start_new_session={session}).pid for _ in 'abc']\n"
+        + TELL.format("pids")
     )
-    assert text == "survived"
     assert time.monotonic() - started < 8
-    pids = [int(pid) for pid in os.read(reader, 1000).split()]
-    os.close(reader)
+    pids = ast.literal_eval(told)
     assert len(pids) == 3
+    await _ended(pids)
+
+
+async def test_what_forks_without_end_ends_with_its_document() -> None:
+    code = "while True:\n  with suppress(OSError):\n    os.fork()\n  time.sleep(.2)\n"
+    async with jailed(CHILD, 1.5) as parser:
+        bomb = asyncio.create_task(
+            parser.parse(f"from contextlib import suppress\n{code}".encode(), "a")
+        )
+        assert (await parser.parse(b"pass", "b.txt")).text == "survived"
+        with pytest.raises(LimitExceeded):
+            await bomb
+        assert parser._nursery is not None
+        await _childless(parser._nursery.pid)
+        assert (await parser.parse(b"pass", "c.txt")).text == "survived"
+
+
+LAYERS = jail.layers()
+
+
+def needs(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(not LAYERS[name], reason=f"no layer {name} on this system")
+
+
+@needs("network")
+@pytest.mark.parametrize("ways", ["confine.WAYS_OUT", "confine.WAYS_OUT[1:]"])
+async def test_it_reaches_no_network(ways: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = jail._BEGIN.replace("leave_network()", f"leave_network({ways})")
+    monkeypatch.setattr(jail, "_BEGIN", begin)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        told = await wild(
+            "import socket\nseen = []\n"
+            f"for kind, address in ((1, ('127.0.0.1', {port})), (2, ('127.0.0.1', {port})), (2, ('192.0.2.1', 53))):\n"
+            "  try:\n"
+            "    socket.socket(socket.AF_INET, kind).connect(address); seen.append(address)\n"
+            "  except OSError: pass\n" + TELL.format("seen")
+        )
+        assert told == "[]"
+        listener.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+
+
+@needs("tcp")
+async def test_without_a_network_of_its_own_it_uses_no_tcp(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jail, "_BEGIN", jail._BEGIN.replace("confine.leave_network()", "pass"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(DocumentUnreadable):
+            await wild(f"import socket\nsocket.create_connection(('127.0.0.1', {port}))")
+        assert await wild("pass") == "survived"
+
+
+@needs("files")
+@pytest.mark.parametrize(
+    "code",
+    ["open({0!r} + '/new', 'xb')", "open({0!r} + '/old', 'ab')", "os.unlink({0!r} + '/old')",
+     "os.truncate({0!r} + '/old', 0)", "os.rename({0!r} + '/old', {0!r} + '/new')",
+     "os.mkdir({0!r} + '/new')", "os.symlink('/etc', {0!r} + '/new')",
+     "os.open({0!r} + '/old', os.O_RDWR)", "os.mkfifo({0!r} + '/new')"],
+)  # fmt: skip
+async def test_it_changes_no_file(code: str, tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("as it was")
+    with pytest.raises(DocumentUnreadable):
+        await wild(code.format(str(tmp_path)))
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert (tmp_path / "old").read_text() == "as it was"
+
+
+@needs("files")
+async def test_it_may_still_read_and_give_a_program_no_input() -> None:
+    assert await wild("subprocess.run(['true'], stdin=-3, stdout=-3, check=True)") == "survived"
+
+
+@needs("signals")
+async def test_it_ends_no_other_process() -> None:
+    with pytest.raises(DocumentUnreadable):
+        await wild(f"os.kill({os.getpid()}, 0)")
+    with pytest.raises(DocumentUnreadable):
+        await wild("os.kill(os.getppid(), signal.SIGKILL)")
+    assert (
+        await wild("one = subprocess.Popen(['sleep', '9'])\none.kill()\none.wait()") == "survived"
+    )
+
+
+def test_layers_are_told() -> None:
+    assert set(LAYERS) == {"network", "orphans", "files", "tcp", "signals"}
+
+
+async def _childless(parent: int) -> None:
+    """Wait until the last child has ended: one may be there a moment after its answer."""
+    for _ in range(100):
+        if not _children(parent):
+            break
+        await asyncio.sleep(0.02)
+    assert not _children(parent)
+
+
+async def _ended(pids: list[int]) -> None:
     for _ in range(100):
         if not any(_runs(pid) for pid in pids):
             break
@@ -152,11 +257,7 @@ async def test_a_cancelled_reading_leaves_no_process() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        for _ in range(100):
-            if not _children(nursery):
-                break
-            await asyncio.sleep(0.02)
-        assert not _children(nursery)
+        await _childless(nursery)
         assert (await parser.parse(b"pass", "b.txt")).text == "survived"
 
 
@@ -230,4 +331,4 @@ async def test_many_at_once_and_in_turn() -> None:
             parsed = await asyncio.gather(*(parser.parse(t.encode(), "a") for t in texts))
             assert [p.text for p in parsed] == texts
         assert parser._nursery is not None
-        assert not _children(parser._nursery.pid)
+        await _childless(parser._nursery.pid)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from vademecum.adapters.chunkers.structure import StructureChunker
+from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.parsers.child import parse
 from vademecum.errors import (
     DatabaseAway,
@@ -127,7 +127,7 @@ async def ingested(
         revisions=revisions,
         blobs=blob,
         parser=blob,
-        chunker=StructureChunker(20),
+        chunking=ChunkingRules(ChunkingRule(size=20), window=400),
         tokenizer=embedder,
         embedder=embedder,
         generation=IndexGeneration(id=1, space=embedder.space, analyser="a", average_length=20.0),

@@ -9,7 +9,7 @@ from datetime import date
 from vademecum.errors import InvalidSetting, LimitExceeded
 from vademecum.model.document import EFFECTIVE_KEYS, MetadataValue, Source
 from vademecum.model.embedding import EmbeddingSpace
-from vademecum.ports.chunker import Chunker
+from vademecum.ports.chunker import Chunking
 from vademecum.ports.parser import Parser
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 from vademecum.text.normalise import clean
@@ -108,7 +108,13 @@ def _is_date(value: object) -> bool:
         return False
 
 
-def fingerprint(parser: Parser, chunker: Chunker, space: EmbeddingSpace) -> str:
-    """Return a text that changes whenever the same bytes would be ingested otherwise."""
-    parts = (parser.fingerprint, chunker.fingerprint, space.name, f"analyser-{ANALYSER_VERSION}")
+def fingerprint(
+    parser: Parser, chunking: Chunking, space: EmbeddingSpace, collection: str, chunker: str | None
+) -> str:
+    """Return a text that changes whenever the same bytes would be ingested otherwise.
+
+    Raises: InvalidSetting for a chunker that does not exist.
+    """
+    divided = chunking.fingerprint(collection, chunker)
+    parts = (parser.fingerprint, divided, space.name, f"analyser-{ANALYSER_VERSION}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -11,7 +11,7 @@ from functools import partial
 
 from vademecum.errors import QueueFull, VademecumError
 from vademecum.failpoint import step
-from vademecum.ingest.accept import check
+from vademecum.ingest.accept import check, fingerprint
 from vademecum.ingest.pipeline import IngestParts, ingest_revision
 from vademecum.model.document import Deletion, IngestResult, Refused, Source, State
 from vademecum.model.ids import RevisionId
@@ -27,14 +27,19 @@ Outcome = Accepted | IngestResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliverParts:
-    """What a delivery needs from outside; `fingerprint` tells how a collection's documents would
-    be ingested now, with the chunker that was asked for."""
+    """What a delivery needs from outside."""
 
     documents: DocumentStore
     jobs: Jobs
     ingest: IngestParts
-    fingerprint: Callable[[Source], str]
     remove: Remove
+
+    def fingerprint(self, source: Source) -> str:
+        """Return how a source would be ingested now. Raises: InvalidSetting."""
+        ingest = self.ingest
+        return fingerprint(
+            ingest.parser, ingest.chunking, ingest.embedder.space, source.collection, source.chunker
+        )
 
 
 async def deliver(
@@ -80,23 +85,24 @@ async def _take(
     with step("receive"):
         try:
             check(source)
+            asked = parts.fingerprint(source)
         except VademecumError as error:
             return ended(source.uri, State.REJECTED, str(error))
     while True:
         try:
-            return await _accept(parts, source, scope)
+            return await _accept(parts, source, asked, scope)
         except QueueFull:
             if not wait:
                 raise
         await asyncio.sleep(_POLL_SECONDS)  # our own work makes room
 
 
-async def _accept(parts: DeliverParts, source: Source, scope: Scope) -> Outcome:
+async def _accept(parts: DeliverParts, source: Source, asked: str, scope: Scope) -> Outcome:
     blobs = parts.ingest.blobs
     with step("blob"):
         key = await blobs.put(scope.tenant, source.content)
     with step("accept"):
-        accepted = await parts.documents.accept(scope, source, key, parts.fingerprint(source))
+        accepted = await parts.documents.accept(scope, source, key, asked)
     if isinstance(accepted, Outdated):
         return ended(source.uri, "unchanged", outdated_reason(accepted))
     # Its last other document may have been deleted between the two; now nobody deletes it.

@@ -26,7 +26,7 @@ from vademecum.model.document import ParsedDocument, State
 from vademecum.model.ids import RevisionId, Tenant
 from vademecum.model.index import IndexGeneration
 from vademecum.ports.blobs import BlobStore
-from vademecum.ports.chunker import Chunker
+from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, Tokenizer
 from vademecum.ports.parser import Parser
 from vademecum.ports.store import Claim, Publication, RevisionStore
@@ -45,7 +45,7 @@ class IngestParts:
     revisions: RevisionStore
     blobs: BlobStore
     parser: Parser
-    chunker: Chunker
+    chunking: Chunking
     tokenizer: Tokenizer
     embedder: Embedder
     generation: IndexGeneration
@@ -87,7 +87,7 @@ async def _ingest(parts: IngestParts, claim: Claim) -> None:
         await parts.revisions.finish(claim, state, reason, parsed)
         return
     with step("split"):
-        language, chunks = await asyncio.to_thread(_split, parts, claim, parsed)
+        language, chunks, notes = await asyncio.to_thread(_split, parts, claim, parsed)
         rows = await asyncio.to_thread(keyword_rows, chunks, parts.generation.average_length)
     texts = [chunk.embedded_text for chunk in chunks]
     with step("embed"):
@@ -96,7 +96,7 @@ async def _ingest(parts: IngestParts, claim: Claim) -> None:
     await parts.revisions.publish(
         claim,
         Publication(
-            parsed=parsed,
+            parsed=replace(parsed, warnings=(*parsed.warnings, *notes)),
             language=language,
             chunks=chunks,
             vectors=embedded.vectors,
@@ -123,12 +123,16 @@ async def _parse(parts: IngestParts, claim: Claim) -> ParsedDocument | None:
     return None
 
 
-def _split(parts: IngestParts, claim: Claim, parsed: ParsedDocument) -> tuple[str, list[Chunk]]:
+def _split(
+    parts: IngestParts, claim: Claim, parsed: ParsedDocument
+) -> tuple[str, list[Chunk], tuple[str, ...]]:
     sample = parsed.text[:_LANGUAGE_SAMPLE]
     language = claim.language or parsed.language or detect(sample)
-    spans = parts.chunker.split(parsed, parts.tokenizer)
+    chunker = parts.chunking.choose(claim.collection, parsed.media_type, claim.chunker)
+    spans = chunker.split(parsed, parts.tokenizer)
     title = claim.title or parsed.title
-    return language, contextualize(parsed, spans, title, language, parts.tokenizer)
+    chunks = contextualize(parsed, spans, title, language, parts.tokenizer)
+    return language, chunks, chunker.notes
 
 
 @contextlib.asynccontextmanager

@@ -125,6 +125,7 @@ class Document:
     revision: int
     media_type: str
     chunks: int
+    warnings: tuple[str, ...]
     created_at: datetime
     updated_at: datetime
 
@@ -150,7 +151,7 @@ class Revision:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestResult:
     """What became of one source. `status` is a State, `unchanged` where there was no work, or
-    `deleted`.
+    `deleted`. `warnings` tell what was left out on purpose.
 
     `id` is None where the source was never accepted.
     """
@@ -165,3 +166,4 @@ class IngestResult:
     new_chunks: int
     embedded: int
     language: str
+    warnings: tuple[str, ...] = ()

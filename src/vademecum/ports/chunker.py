@@ -15,7 +15,34 @@ class Chunker(Protocol):
         """Changes whenever the same text may be divided otherwise."""
         ...
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever reads the result should know, for example a size that was reduced."""
+        ...
+
     def split(self, document: ParsedDocument, tokenizer: Tokenizer) -> list[Span]:
         """Return spans in order: starts strictly increase, none lies inside another, together
-        they cover every non-blank character, none passes the chunker's token limit."""
+        they cover every non-blank character, none passes the chunker's token limit.
+
+        Only a chunk of a single code point may have more tokens. A letter cluster is cut only
+        where it alone passes the limit.
+        """
+        ...
+
+
+class Chunking(Protocol):
+    """Say which chunker divides a document, by its collection, its type and what was asked for."""
+
+    def choose(self, collection: str, media_type: str, asked: str | None = None) -> Chunker:
+        """Return the chunker of a document; `asked` names a strategy and may be None.
+
+        Raises: InvalidSetting for a strategy that does not exist.
+        """
+        ...
+
+    def fingerprint(self, collection: str, asked: str | None = None) -> str:
+        """Changes whenever a document of any type in the collection may be divided otherwise.
+
+        Raises: InvalidSetting for a strategy that does not exist.
+        """
         ...

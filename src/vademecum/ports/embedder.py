@@ -38,7 +38,11 @@ class TokenEncoder(Protocol):
 
 
 class Tokenizer(Protocol):
-    """Count and place the tokens that an embedder will see."""
+    """Count and place the tokens that an embedder will see.
+
+    What follows a blank, line end or tab changes nothing before it: a text that is cut there has
+    the same first tokens.
+    """
 
     def count(self, text: str) -> int:
         """Return the number of tokens of the text alone, without prefix and special tokens."""

@@ -61,6 +61,7 @@ class PostgresDocuments:
                     new_chunks=row["new_chunks"],
                     embedded=row["embedded"],
                     language=row["language"],
+                    warnings=tuple(row["warnings"]),
                 )
                 async for row in cursor
             }
@@ -276,6 +277,7 @@ def _document(row: Mapping[str, Any]) -> Document:
         revision=row["number"],
         media_type=row["media_type"],
         chunks=row["chunks"],
+        warnings=tuple(row["warnings"]),
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

@@ -28,6 +28,8 @@ BOS, PAD, EOS = range(3)
 _SPECIAL: Final = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 _HIDDEN: Final = "\0"
 _PART_LIMIT: Final = 2000
+# After so many characters the large tokenizer, four times as quick, has earned its loading.
+_WORTH_LOADING: Final = 150_000
 _GROUP: Final = 64  # parts a call: it uses all cores and lets other threads run
 _SURROGATES: Final = range(0xD800, 0xE000)
 _CODE_POINTS: Final = 0x110000
@@ -38,7 +40,8 @@ _SPACES = re.compile(" {2,}")
 class E5Tokenizer:
     """Count, place and number the tokens of texts; safe to use from several threads.
 
-    The large tokenizer is loaded by the first long text; until then `short` splits the others.
+    The large tokenizer is loaded by the first long text, or after many; until then `short` splits
+    them.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class E5Tokenizer:
         self._load_core = load_core
         self._core: Tokenizer | None = None
         self._loading = Lock()
+        self._split_slowly = 0
         self._short = short
         self._table = {**replacements, **lone, 0: ""}
         self._lengths = np.ones(_CODE_POINTS, np.uint8)
@@ -117,7 +121,9 @@ class E5Tokenizer:
 
     def _parts(self, normalised: str) -> Iterator[tuple[list[int], list[int]]]:
         """Yield ids and ends in the normalised text, part by part."""
-        if self._short and self._core is None and len(normalised) <= _PART_LIMIT:
+        few = len(normalised) <= _PART_LIMIT and self._split_slowly < _WORTH_LOADING
+        if self._short and self._core is None and few:
+            self._split_slowly += len(normalised)
             marked = f" {normalised}" if normalised else ""
             ids, ends = self._short.split(marked.replace(" ", _MARK))
             yield ids, [end - 1 for end in ends]

@@ -29,9 +29,18 @@ _SOURCE_FOLDER = str(Path(__file__).resolve().parents[3])
 _BEGIN = (
     f"import sys; sys.path[:] = {[_SOURCE_FOLDER, *filter(None, sys.path)]!r}\n"
     "CONTROL = int(sys.argv[1])\n"
+    "from vademecum.adapters.parsers import confine\n"
+    "confine.leave_network()\n"  # before a library starts a thread
 )
 _START = (
     "from vademecum.adapters.parsers import child, nursery\nnursery.serve(CONTROL, child.main)\n"
+)
+_TRY_LAYERS = (
+    "import json, sys\n"
+    f"sys.path[:] = {[_SOURCE_FOLDER, *filter(None, sys.path)]!r}\n"
+    "from vademecum.adapters.parsers import confine\n"
+    "print(json.dumps({'network': confine.leave_network(), 'orphans': confine.adopt_orphans(),\n"
+    "                  **confine.close_files()}))\n"
 )
 
 _REFUSALS: dict[str, type[DocumentUnreadable]] = {
@@ -111,6 +120,25 @@ class ChildParser:
                     pass_fds=[theirs.fileno()],
                 )
         return self._control
+
+
+def layers() -> dict[str, bool]:
+    """Return which layers of the jail this system has: a child has no `network` (or at least no
+    `tcp`), changes no `files`, sends no `signals` to others, and leaves no `orphans`.
+
+    The limits, the empty environment and the process of its own are always there. Takes a process
+    of some 50 ms.
+    """
+    tried = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _TRY_LAYERS],
+        capture_output=True,
+        env={"LC_ALL": "C.UTF-8"},
+        cwd="/",
+        timeout=WALL_SECONDS,
+        check=True,
+    )
+    found: dict[str, bool] = json.loads(tried.stdout)
+    return found
 
 
 async def _exchange(

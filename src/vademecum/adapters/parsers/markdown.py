@@ -44,7 +44,17 @@ def parse_markdown(content: bytes, uri: str, media_type: str) -> ParsedDocument:
         else:
             level, kind = 0, _KINDS.get(token.type, "paragraph")
         names = tuple(name for _, name in path)
-        blocks.append(Block(kind=kind, start=start, end=end, level=level, heading_path=names))
+        header = _header_end(token, line_starts, text) if kind == "table" else 0
+        blocks.append(
+            Block(
+                kind=kind,
+                start=start,
+                end=end,
+                level=level,
+                heading_path=names,
+                header_end=header,
+            )
+        )
     return ParsedDocument(
         text=text,
         blocks=_with_rest(blocks, text),
@@ -69,6 +79,13 @@ def _offsets(token: Token, line_starts: list[int], text: str) -> tuple[int, int]
     start = line_starts[first]
     end = min(line_starts[min(last, len(line_starts) - 1)], len(text))
     return start, start + len(text[start:end].rstrip())
+
+
+def _header_end(table: Token, line_starts: list[int], text: str) -> int:
+    """Return the end of the line below the column names, which parts them from the rows."""
+    first = (table.map or (0, 0))[0]
+    start, end = line_starts[first], min(line_starts[first + 2], len(text))
+    return start + len(text[start:end].rstrip())
 
 
 def _with_rest(blocks: list[Block], text: str) -> tuple[Block, ...]:

@@ -13,6 +13,9 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
+
+from vademecum.adapters.parsers import confine
 
 _FIRST_FREE = 3
 _MOST_DESCRIPTORS = 65_536
@@ -22,6 +25,7 @@ def serve(control: int, read: Callable[[], None]) -> None:
     """Fork a child that calls `read` for each socket that comes over the descriptor `control`;
     return when that closes, with no child left."""
     channel = socket.socket(fileno=control)
+    confine.adopt_orphans()
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -43,9 +47,14 @@ def serve(control: int, read: Callable[[], None]) -> None:
         elif descriptor == woken:
             os.read(woken, 512)
             while (pid := _next_ended()) is not None:
+                job = jobs.pop(pid, None)
+                if job is None:
+                    os.waitpid(pid, 0)  # an orphan
+                    continue
                 with suppress(KeyError):
-                    waiting.unregister(jobs[pid])
-                _reap(pid, jobs.pop(pid))
+                    waiting.unregister(job)
+                _reap(pid, job)
+            _end_orphans(jobs)
         else:
             waiting.unregister(descriptor)
             for pid, job in jobs.items():
@@ -70,6 +79,7 @@ def _fork(job: socket.socket, read: Callable[[], None]) -> int:
         os.dup2(job.fileno(), 0)
         os.dup2(job.fileno(), 1)
         os.closerange(_FIRST_FREE, _MOST_DESCRIPTORS)  # other documents' sockets among them
+        confine.close_files()
         read()
         status = 0
     finally:
@@ -98,6 +108,16 @@ def _reap_all(jobs: dict[int, socket.socket]) -> None:
     for pid, job in jobs.items():
         _kill(pid)
         _reap(pid, job)
+    _end_orphans({})
+
+
+def _end_orphans(jobs: dict[int, socket.socket]) -> None:
+    """End what escaped the group of a child that has ended; it has become a child of ours."""
+    own = Path(f"/proc/self/task/{os.getpid()}/children")
+    with suppress(OSError):  # a system without this list
+        for pid in map(int, own.read_text().split()):
+            if pid not in jobs:
+                _kill(pid)
 
 
 def _kill(pid: int) -> None:

@@ -1,6 +1,6 @@
 -- name: results
 SELECT r.id AS revision, r.document, d.uri, r.title, r.asked_title, r.state, r.reason, r.number,
-       r.chunks, r.new_chunks, r.embedded, r.language
+       r.chunks, r.new_chunks, r.embedded, r.language, r.warnings
 FROM revision r JOIN document d ON d.tenant = r.tenant AND d.id = r.document
 WHERE r.tenant = %(tenant)s AND r.id = ANY (%(ids)s::uuid[])
 
@@ -11,12 +11,12 @@ WHERE tenant = %(tenant)s
 
 -- name: list_documents
 SELECT d.id, d.collection, d.uri, d.title, s.labels, d.metadata, d.language, r.state, r.reason,
-       r.number, r.media_type, d.created_at, d.updated_at,
+       r.number, r.media_type, r.warnings, d.created_at, d.updated_at,
        coalesce(c.chunks, 0) AS chunks
 FROM document d
 JOIN access_set s ON s.tenant = d.tenant AND s.id = d.access_set
 JOIN LATERAL (
-    SELECT r.state, r.reason, r.number, r.media_type FROM revision r
+    SELECT r.state, r.reason, r.number, r.media_type, r.warnings FROM revision r
     WHERE r.tenant = d.tenant AND r.document = d.id
     ORDER BY r.number DESC LIMIT 1
 ) r ON true
