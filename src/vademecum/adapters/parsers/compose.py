@@ -8,6 +8,8 @@ from vademecum.model.document import Block, BlockKind, MetadataValue, ParsedDocu
 from vademecum.text.normalise import clean
 
 _BLANKS = regex.compile(r"\s+")
+_EXPONENT = regex.compile(r"[-+\u2212]?\d{1,3}")
+_SUPERSCRIPT = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _TRAILING = regex.compile(r"[^\S\n]+(?=\n|\Z)")
 
 
@@ -46,10 +48,11 @@ class Composer:
         self._add("paragraph", text)
 
     def item(self, text: str, *, marker: str = "-", depth: int = 0) -> None:
-        """Add a list item; `depth` counts the lists around its own."""
+        """Add a list item, or with an empty `marker` what follows inside of one or a record;
+        `depth` counts the lists around its own."""
         text = clean(text).strip()
         if text:
-            self._add("list", f"{'  ' * depth}{marker} {text}".lstrip("\n"))
+            self._add("list", f"{'  ' * depth}{marker} {text}" if marker else "  " * depth + text)
 
     def code(self, text: str) -> None:
         self._add("code", text)
@@ -74,6 +77,17 @@ class Composer:
             header.append(f"|{' --- |' * len(columns)}")
         text = "\n".join([*header, *lines[header_rows:]])
         self._add("table", text, header=len("\n".join(header)))
+
+    def part(self, parsed: ParsedDocument, *, below: int = 0) -> None:
+        """Add the blocks of a document that stands inside of this one; its headings go `below`
+        levels deeper."""
+        for block in parsed.blocks:
+            text = parsed.text[block.start : block.end]
+            if block.kind == "heading":
+                self.heading(text, block.level + below)
+            else:
+                header = parsed.text[block.start : block.header_end] if block.header_end else ""
+                self._add(block.kind, text, header=len(header))
 
     def document(
         self,
@@ -123,6 +137,11 @@ class Composer:
     def _append(self, text: str) -> None:
         self._parts.append(text)
         self._length += len(text)
+
+
+def superscript(text: str) -> str:
+    """Return digits as superscript ones, so that ten to the sixth does not become 106."""
+    return text.translate(_SUPERSCRIPT) if _EXPONENT.fullmatch(text.strip()) else text
 
 
 def _cell(text: str) -> str:
