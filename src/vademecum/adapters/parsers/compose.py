@@ -28,6 +28,11 @@ class Composer:
         self._page_starts: list[int] = []
         self._path: list[tuple[int, str]] = []
 
+    @property
+    def text(self) -> str:
+        """What was put together so far."""
+        return "".join(self._parts)
+
     def page(self) -> None:
         """Begin the next page."""
         if self._length:
@@ -94,20 +99,22 @@ class Composer:
         *,
         title: str,
         media_type: str,
+        name: str = "",
         language: str = "",
         metadata: Mapping[str, MetadataValue] | None = None,
         warnings: Sequence[str] = (),
         unread: Sequence[str] = (),
     ) -> ParsedDocument:
-        """Return what was put together; without a title the first heading is the title."""
-        text = "".join(self._parts)
+        """Return what was put together; without a title the first heading is the title, and
+        `name` where there is none."""
+        text = self.text
         headings = (block for block in self._blocks if block.kind == "heading")
         first = next((text[block.start : block.end] for block in headings), "")
         return ParsedDocument(
             text=text,
             blocks=tuple(self._blocks),
             page_starts=tuple(self._page_starts),
-            title=_BLANKS.sub(" ", clean(title)).strip() or first,
+            title=_BLANKS.sub(" ", clean(title)).strip() or first or name,
             media_type=media_type,
             language=language,
             metadata=dict(metadata or {}),

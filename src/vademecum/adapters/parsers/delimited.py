@@ -104,8 +104,7 @@ def record(names: Sequence[str], row: Sequence[str]) -> str:
 def _records(text: str, delimiter: str, quoting: int) -> Iterator[list[str]]:
     """Yield the records that are not blank. A damaged end is left as far as it can be read."""
     csv.field_size_limit(_MOST_FIELD)
-    lines = text.splitlines(keepends=True) if quoting == csv.QUOTE_NONE else _lines(text)
-    reader = csv.reader(lines, delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
+    reader = csv.reader(_lines(text), delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
     while True:
         try:
             row = next(reader)

@@ -1,6 +1,7 @@
 """Which rows of a table name its columns?"""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import regex
 
@@ -16,16 +17,22 @@ _YEAR = regex.compile(r"(?:19|20)\d\d")
 
 
 def header_rows(rows: Sequence[Sequence[str]]) -> int:
-    """Return 1 where the first row looks as if it named the columns, else 0."""
+    """Return how many rows at the top look as if they named the columns: none, one, or two where
+    the first has names over several columns."""
     if len(rows) < 2:
         return 0
-    first = [cell.strip() for cell in rows[0]]
-    filled = [cell for cell in first if cell]
-    if len(filled) < 2 or len(filled) * 2 < max(len(row) for row in rows[:50]):
+    width = max(len(row) for row in rows[:50])
+    if not _are_names(rows[0], width):
         return 0
-    if any(len(cell) > _NAME_LETTERS or _is_value(cell) for cell in filled):
-        return 0
-    return int(len({cell.lower() for cell in filled}) == len(filled) or len(filled) > 3)
+    grouped = any(left and left == right for left, right in pairwise(rows[0]))
+    return 2 if grouped and len(rows) > 2 and _are_names(rows[1], width) else 1
+
+
+def _are_names(row: Sequence[str], width: int) -> bool:
+    filled = [cell.strip() for cell in row if cell.strip()]
+    if len(filled) < 2 or len(filled) * 2 < width:
+        return False
+    return not any(len(cell) > _NAME_LETTERS or _is_value(cell) for cell in filled)
 
 
 def _is_value(cell: str) -> bool:
