@@ -42,7 +42,9 @@ def table_of(text: str) -> tuple[list[str], Iterator[list[str]]]:
     delimiter = told[1] if told else delimiter_of(text) or ","
     rows = _records(text, delimiter, csv.QUOTE_MINIMAL)
     head = list(itertools.islice(rows, _SAMPLE_RECORDS))
-    if any(len(cell) > _LONG_FIELD and cell.count("\n") > _LONG_LINES for row in head for cell in row):
+    if any(
+        len(cell) > _LONG_FIELD and cell.count("\n") > _LONG_LINES for row in head for cell in row
+    ):
         rows = _records(text, delimiter, csv.QUOTE_NONE)
         head = list(itertools.islice(rows, _SAMPLE_RECORDS))
     named = _names_columns(head)
@@ -93,8 +95,8 @@ def is_delimited(text: str) -> bool:
 def record(names: Sequence[str], row: Sequence[str]) -> str:
     """Return one record with its names; empty values are left out, line breaks stay."""
     fields = []
-    for position, value in enumerate(row):
-        value = _BLANKS.sub(" ", value).strip()
+    for position, cell in enumerate(row):
+        value = _BLANKS.sub(" ", cell).strip()
         name = _BLANKS.sub(" ", names[position]).strip() if position < len(names) else ""
         if value:
             fields.append(f"{name.replace(chr(10), ' ')}: {value}" if name else value)

@@ -10,7 +10,9 @@ import regex
 from vademecum.model.document import MetadataValue
 from vademecum.text.normalise import clean
 
-_FENCED = regex.compile(r"\A\ufeff?(---|\+\+\+)[^\S\n]*\n(.*?)^(?:\1|\.\.\.)[^\S\n]*(?:\n|\Z)", regex.S | regex.M)
+_FENCED = regex.compile(
+    r"\A\ufeff?(---|\+\+\+)[^\S\n]*\n(.*?)^(?:\1|\.\.\.)[^\S\n]*(?:\n|\Z)", regex.S | regex.M
+)
 _MOST_CHARACTERS = 100_000
 _MOST_KEYS = 200
 
@@ -28,7 +30,7 @@ def split_front_matter(text: str) -> tuple[dict[str, MetadataValue], str]:
     values = loads(match[2])
     if not isinstance(values, Mapping) or not values:
         return {}, text
-    found = {}
+    found: dict[str, MetadataValue] = {}
     for key, value in list(values.items())[:_MOST_KEYS]:
         plain = _plain(value)
         if plain is not None and isinstance(key, str | int):
@@ -75,6 +77,8 @@ def _plain(value: Any) -> MetadataValue:
         return value
     if isinstance(value, float) and abs(value) < float("inf"):
         return value
-    if isinstance(value, list) and all(isinstance(item, str | int | float | date) for item in value):
+    if isinstance(value, list) and all(
+        isinstance(item, str | int | float | date) for item in value
+    ):
         return ", ".join(str(_plain(item)) for item in value)
     return None

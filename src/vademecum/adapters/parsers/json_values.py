@@ -31,14 +31,13 @@ def loads(text: str) -> Any:
 
     Raises ValueError where it is no JSON, RecursionError where it is too deep.
     """
-    value = json.loads(
+    return json.loads(
         text.lstrip("\ufeff"),
         object_pairs_hook=lambda pairs: Members(tuple(pairs)),
         parse_int=str,
         parse_float=str,
         parse_constant=str,
     )
-    return value
 
 
 def is_json(text: str) -> bool:

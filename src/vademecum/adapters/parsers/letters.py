@@ -71,11 +71,15 @@ _OUT_OF_USE = 0.1  # what is left of old systems must speak for itself more clea
 # Two bytes that make one usual letter, again and again, are no chance.
 _SURE = 0.55
 # Signs that texts of every language use; all else that is no letter speaks against an encoding.
-_SIGNS = frozenset("‘’“”„–—…€°ºª§«»¡¿£©®·•†‰™±×÷¼½¾²³µ\u00a0、。「」『』（），：；！？・【】《》\u3000")
+_SIGNS = frozenset(
+    "‘’“”„–—…€°ºª§«»¡¿£©®·•†‰™±×÷¼½¾²³µ\u00a0、。「」『』（），：；！？・【】《》\u3000"
+)
 _HIGH = regex.compile(r"[^\x00-\x7f]")
 _OTHER = r"[\p{Cyrillic}\p{Greek}\p{Hebrew}\p{Arabic}\p{Thai}]"
 # A capital after a small letter, or letters of two alphabets in one word.
-_STRANGE = regex.compile(rf"\ufffd|\p{{Ll}}(?=\p{{Lu}})|\p{{Latin}}(?={_OTHER})|{_OTHER}(?=\p{{Latin}})")
+_STRANGE = regex.compile(
+    rf"\ufffd|\p{{Ll}}(?=\p{{Lu}})|\p{{Latin}}(?={_OTHER})|{_OTHER}(?=\p{{Latin}})"
+)
 
 
 def likely_encoding(sample: bytes) -> str:
@@ -96,7 +100,10 @@ def _score(sample: bytes, encoding: str, languages: tuple[str, ...], script: str
         return 0.0
     wide = set(script)
     usual = max(
-        sum(1.0 if letter in known or letter in _SIGNS else _RARE * (letter in wide) for letter in letters)
+        sum(
+            1.0 if letter in known or letter in _SIGNS else _RARE * (letter in wide)
+            for letter in letters
+        )
         for known in map(set, languages)
     )
     score = (usual - len(_STRANGE.findall(text))) / len(letters)

@@ -11,6 +11,7 @@ from vademecum.text.normalise import clean
 
 _BLANK_LINES = regex.compile(r"\n\s*\n")
 
+
 def parse_text(content: bytes, uri: str, media_type: str) -> ParsedDocument:
     """Read text: paragraphs stand apart by blank lines; a short first line is the title."""
     text = clean(decode(content))

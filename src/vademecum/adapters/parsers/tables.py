@@ -13,6 +13,7 @@ _VALUE = regex.compile(
     regex.I,
 )
 _NAME_LETTERS = 80
+_NO_NAME_ENDS = (",", ";", "、", "。")
 _YEAR = regex.compile(r"(?:19|20)\d\d")
 
 
@@ -32,7 +33,10 @@ def _are_names(row: Sequence[str], width: int) -> bool:
     filled = [cell.strip() for cell in row if cell.strip()]
     if len(filled) < 2 or len(filled) * 2 < width:
         return False
-    return not any(len(cell) > _NAME_LETTERS or _is_value(cell) for cell in filled)
+    return not any(
+        len(cell) > _NAME_LETTERS or cell.endswith(_NO_NAME_ENDS) or _is_value(cell)
+        for cell in filled
+    )
 
 
 def _is_value(cell: str) -> bool:

@@ -38,7 +38,9 @@ def read_chart(root: Any, composer: Composer, *, values: bool) -> None:
     composer.paragraph(drawn_text(title) if title is not None else "")
     if not values:
         return
-    names, columns, categories = [""], [], {}
+    names: list[str] = [""]
+    columns: list[dict[int, str]] = []
+    categories: dict[int, str] = {}
     for series in root.iter("ser"):
         names.append(" ".join(_points(series.find("tx")).values()))
         categories = categories or _points(_first(series, "cat", "xVal"))
@@ -76,7 +78,9 @@ def _tidy(value: str) -> str:
 
 def drawn_text(node: Any) -> str:
     """Return the text of drawn paragraphs, a line each."""
-    return "\n".join(line for paragraph in node.iter("p") if (line := drawn_line(paragraph).strip()))
+    return "\n".join(
+        line for paragraph in node.iter("p") if (line := drawn_line(paragraph).strip())
+    )
 
 
 def drawn_line(paragraph: Any) -> str:

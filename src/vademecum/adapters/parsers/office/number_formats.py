@@ -7,12 +7,21 @@ import regex
 
 # The formats that programs know by number only.
 _BUILT_IN = {
-    **{1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00"},
+    1: "0",
+    2: "0.00",
+    3: "#,##0",
+    4: "#,##0.00",
+    9: "0%",
+    10: "0.00%",
+    11: "0.00E+00",
     **dict.fromkeys((14, 15, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58), "yyyy-mm-dd"),
     **dict.fromkeys((16, 17), "yyyy-mm-dd"),
     **dict.fromkeys((18, 20, 32, 34), "h:mm"),
     **dict.fromkeys((19, 21, 33, 35), "h:mm:ss"),
-    **{22: "yyyy-mm-dd h:mm", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0"},
+    22: "yyyy-mm-dd h:mm",
+    45: "mm:ss",
+    46: "[h]:mm:ss",
+    47: "mm:ss.0",
 }
 _QUOTED = regex.compile(r'"[^"]*"|\\.|_.|\*.')
 _ELAPSED = regex.compile(r"\[(h+|m+|s+)\]", regex.I)

@@ -15,9 +15,18 @@ _RELATION = f"{{{_TYPES}}}Relationship"
 _CORE_TITLE = "{http://purl.org/dc/elements/1.1/}title"
 # What programs write where nobody gave a title.
 _NO_TITLES = frozenset(
-    ("word document", "powerpoint presentation", "presentation", "untitled", "document", "workbook")
-    + ("pptx", "docx", "xlsx", "slide 1", "title", "office theme", "powerpoint-präsentation")
-    + ("apresentação do powerpoint", "presentación de powerpoint", "présentation powerpoint")
+    (
+        *(
+            "word document",
+            "powerpoint presentation",
+            "presentation",
+            "untitled",
+            "document",
+            "workbook",
+        ),
+        *("pptx", "docx", "xlsx", "slide 1", "title", "office theme", "powerpoint-präsentation"),
+        *("apresentação do powerpoint", "presentación de powerpoint", "présentation powerpoint"),
+    )
 )
 
 

@@ -1,4 +1,4 @@
-"""How is a PPTX presentation read? A page a slide: its title, then its frames from top to bottom."""
+"""How is PPTX read? A page a slide: its title, then its frames from top to bottom."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def _language(package: Package) -> str:
     for name in package.archive.names:
         if name.startswith("ppt/slides/slide") and (root := package.xml(name)) is not None:
             for run in root.iter("rPr", "endParaRPr"):
-                code = run.get("lang", "").partition("-")[0].lower()
+                code: str = run.get("lang", "").partition("-")[0].lower()
                 if len(code) in (2, 3) and code.isalpha():
                     return code
     return ""
@@ -148,12 +148,12 @@ def _placeholder(node: Any) -> Any | None:
 def _role(node: Any) -> str:
     """Return what a frame is for: `title`, `body`, …; empty for one that somebody drew."""
     holder = _placeholder(node)
-    return "" if holder is None else holder.get("type", "obj")
+    return "" if holder is None else str(holder.get("type", "obj"))
 
 
 def _holder(node: Any) -> str:
     holder = _placeholder(node)
-    return "" if holder is None else holder.get("idx") or holder.get("type", "")
+    return "" if holder is None else str(holder.get("idx") or holder.get("type", ""))
 
 
 def _is_hidden(node: Any) -> bool:
@@ -166,7 +166,8 @@ def _read_frame(package: Package, name: str, frame: _Frame, composer: Composer) 
             grid = _grid(table)
             shape = table.find("tblPr")
             told = shape is not None and shape.get("firstRow") in ("1", "true")
-            composer.table(grid, header_rows=1 if told and len(grid) > 1 else header_rows(grid))
+            named = max(header_rows(grid), int(told and len(grid) > 1))
+            composer.table(grid, header_rows=named)
         read_drawing(package, name, frame.node, composer)
         return
     for paragraph in frame.node.iterfind("txBody/p"):
@@ -194,14 +195,19 @@ def _several(node: Any) -> bool:
 
 
 def _grid(table: Any) -> list[list[str]]:
-    """Return the cells' texts; one over several rows stands in each of them."""
+    """Return the cells' texts. One over several rows stands in each of them, one over several
+    columns in each only where it names them."""
     grid: list[list[str]] = []
     for row in table.iterfind("tr"):
         line: list[str] = []
         for cell in row.iterfind("tc"):
             above = grid[-1][len(line)] if grid and len(line) < len(grid[-1]) else ""
-            merged = cell.get("vMerge") in ("1", "true")
-            line.append(above if merged else drawn_text(cell))
+            if cell.get("vMerge") in ("1", "true"):
+                line.append(above)
+            elif cell.get("hMerge") in ("1", "true"):
+                line.append(line[-1] if line and not grid else "")
+            else:
+                line.append(drawn_text(cell))
         grid.append(line)
     return grid
 

@@ -27,7 +27,19 @@ from vademecum.model.document import ParsedDocument
 _MOST_SPAN = 100
 _HEADING_LETTERS = 400  # a longer paragraph in a heading's style is none
 _THROUGH = frozenset(
-    ("ins", "moveTo", "smartTag", "customXml", "sdtContent", "hyperlink", "fldSimple", "bdo", "dir")
+    (
+        *(
+            "ins",
+            "moveTo",
+            "smartTag",
+            "customXml",
+            "sdtContent",
+            "hyperlink",
+            "fldSimple",
+            "bdo",
+            "dir",
+        ),
+    )
 )
 _REMOVED = frozenset(("del", "moveFrom"))
 _CODE_STYLES = ("code", "preformatted", "source code", "verbatim")
@@ -45,7 +57,11 @@ def parse_docx(content: bytes, uri: str, media_type: str) -> ParsedDocument:
     """Read a DOCX document: headings, lists with their numbers, tables, text boxes, notes."""
     package = Package(content, uri)
     related = {kind: list(package.related(package.main, kind)) for kind in _PARTS}
-    part = {kind: package.xml(names[0]) for kind, names in related.items() if names}
+    part = {
+        kind: root
+        for kind, names in related.items()
+        if names and (root := package.xml(names[0])) is not None
+    }
     walk = _Walk(
         package=package,
         composer=Composer(),
@@ -54,13 +70,13 @@ def parse_docx(content: bytes, uri: str, media_type: str) -> ParsedDocument:
         notes={
             (kind, note.get("id", "")): note
             for kind, name in (("footnoteReference", "footnote"), ("endnoteReference", "endnote"))
-            if (root := part.get(f"{name}s")) is not None
-            for note in root.iter(name)
+            if f"{name}s" in part
+            for note in part[f"{name}s"].iter(name)
         },
     )
     root = package.xml(package.main)
     body = root.find("body") if root is not None else None
-    if body is not None:
+    if root is not None and body is not None:
         walk.paper = root.find("background") is None
         walk.blocks(body)
     walk.left_out["comments"] = len(part["comments"]) if "comments" in part else 0
@@ -254,12 +270,16 @@ class _Walk:
                 yield symbol(child.get("font", ""), child.get("char", ""))
             elif tag in ("footnoteReference", "endnoteReference"):
                 yield self._note(tag, child.get("id", ""))
-            elif tag in ("drawing", "pict", "object"):
-                self._later.append(("drawing", child))
-            elif tag == "AlternateContent":
-                yield from self._run_parts(_chosen(child))
-            elif tag == "ruby" and (spoken := child.find("rubyBase")) is not None:
-                yield self.inline(spoken, Style())
+            else:
+                yield from self._nested(child)
+
+    def _nested(self, node: Any) -> Iterator[str]:
+        if node.tag in ("drawing", "pict", "object"):
+            self._later.append(("drawing", node))
+        elif node.tag == "AlternateContent":
+            yield from self._run_parts(_chosen(node))
+        elif node.tag == "ruby" and (written := node.find("rubyBase")) is not None:
+            yield self.inline(written, Style())
 
     def _field(self, kind: str | None) -> None:
         if kind == "begin":
@@ -347,7 +367,9 @@ class _Walk:
                 listed = (list_place(child)[0] or style.list_id) not in ("", "0")
                 parts.append(f"{text};" if text and listed else text)
             elif child.tag == "tbl":
-                inner = [[self._cell(part) for part in _inside(row, "tc")] for row in self._rows(child)]
+                inner = [
+                    [self._cell(part) for part in _inside(row, "tc")] for row in self._rows(child)
+                ]
                 lines = (", ".join(filter(None, line)) for line in inner)
                 parts.append("; ".join(filter(None, lines)))
             elif child.tag == "sdt" or child.tag in _THROUGH:

@@ -181,7 +181,9 @@ def _read_row(node: Any, number: int, sheet: _Sheet, book: _Book) -> None:
         text = _value(cell, book).strip()
         if not text:
             continue
-        if node.get("hidden") in ("1", "true") or any(column in part for part in sheet.hidden_columns):
+        if node.get("hidden") in ("1", "true") or any(
+            column in part for part in sheet.hidden_columns
+        ):
             book.hidden += 1
             continue
         row[column] = text
@@ -220,7 +222,9 @@ def _value(cell: Any, book: _Book) -> str:
 
 
 def _number(value: str, style: str, book: _Book) -> str:
-    how = book.formats[int(style)] if style.isdigit() and int(style) < len(book.formats) else GENERAL
+    how = (
+        book.formats[int(style)] if style.isdigit() and int(style) < len(book.formats) else GENERAL
+    )
     if how is GENERAL and _DIGITS.fullmatch(value):
         return value
     try:

@@ -7,12 +7,16 @@ import regex
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 _CLASSES = frozenset(
-    ("hidden", "d-none", "sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text")
-    + ("screen-reader-only", "invisible", "is-hidden", "u-hidden", "element-invisible", "hide")
-    + ("offscreen", "display-none", "a11y-hidden", "visually-hidden-focusable")
+    (
+        *("hidden", "d-none", "sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text"),
+        *("screen-reader-only", "invisible", "is-hidden", "u-hidden", "element-invisible", "hide"),
+        *("offscreen", "display-none", "a11y-hidden", "visually-hidden-focusable"),
+    )
 )
 # With one of these beside it, a part is hidden on small screens only.
-_SHOWN_WIDER = regex.compile(r"(?:d-)?(?:sm|md|lg|xl|xxl)[-:](?:block|flex|inline|grid|table)\S*|d-\w+-\w+")
+_SHOWN_WIDER = regex.compile(
+    r"(?:d-)?(?:sm|md|lg|xl|xxl)[-:](?:block|flex|inline|grid|table)\S*|d-\w+-\w+"
+)
 _MOST_RULES = 500
 _COMMENT = regex.compile(r"/\*.*?(?:\*/|\Z)", regex.S)
 # Only what names elements plainly: a state such as `:hover` hides nothing as the page opens.

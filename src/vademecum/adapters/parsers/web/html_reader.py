@@ -36,24 +36,67 @@ _LANGUAGE = regex.compile(r"([A-Za-z]{2,3})(?:[-_].*)?")
 
 # What is no text of the page, or only controls of it.
 _NO_TEXT = frozenset(
-    ("script", "style", "template", "noscript", "head", "iframe", "object", "embed", "canvas")
-    + ("audio", "video", "svg", "map", "select", "input", "textarea", "button", "datalist", "rp")
-    + ("annotation", "annotation-xml", "-comment", "img", "picture", "source", "frameset")
+    (
+        *("script", "style", "template", "noscript", "head", "iframe", "object", "embed", "canvas"),
+        *(
+            "audio",
+            "video",
+            "svg",
+            "map",
+            "select",
+            "input",
+            "textarea",
+            "button",
+            "datalist",
+            "rp",
+        ),
+        *("annotation", "annotation-xml", "-comment", "img", "picture", "source", "frameset"),
+    )
 )
 _BLOCKS = frozenset(
-    ("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details")
-    + ("dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form")
-    + ("h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "legend", "li", "main")
-    + ("menu", "nav", "ol", "p", "pre", "search", "section", "summary", "table", "tbody", "td")
-    + ("tfoot", "th", "thead", "tr", "ul", "xmp", "listing", "optgroup", "marquee")
+    (
+        *(
+            "address",
+            "article",
+            "aside",
+            "blockquote",
+            "body",
+            "caption",
+            "center",
+            "dd",
+            "details",
+        ),
+        *("dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form"),
+        *("h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "legend", "li", "main"),
+        *("menu", "nav", "ol", "p", "pre", "search", "section", "summary", "table", "tbody", "td"),
+        *("tfoot", "th", "thead", "tr", "ul", "xmp", "listing", "optgroup", "marquee"),
+    )
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _FRAME_TAGS = frozenset(("nav", "header", "footer", "aside"))
 _FRAME_ROLES = frozenset(("navigation", "banner", "contentinfo", "complementary", "search"))
 _FRAME_NAMES = frozenset(
-    ("breadcrumb", "breadcrumbs", "navbar", "navbox", "mw-jump-link", "mw-editsection", "noprint")
-    + ("headerlink", "hash-link", "cookie-banner", "cookie-notice", "skip-link", "site-header", "site-footer")
-    + ("sidebar", "catlinks", "toc-sidebar", "share-buttons", "social-share")
+    (
+        *(
+            "breadcrumb",
+            "breadcrumbs",
+            "navbar",
+            "navbox",
+            "mw-jump-link",
+            "mw-editsection",
+            "noprint",
+        ),
+        *(
+            "headerlink",
+            "hash-link",
+            "cookie-banner",
+            "cookie-notice",
+            "skip-link",
+            "site-header",
+            "site-footer",
+        ),
+        *("sidebar", "catlinks", "toc-sidebar", "share-buttons", "social-share"),
+    )
 )
 _MANY_LINKS = 5
 _LINK_SHARE = 0.7

@@ -23,7 +23,10 @@ def is_layout(node: LexborNode) -> bool:
         return True
     if any(cell.tag == "th" for row in rows for cell in _cells(row)):
         return False
-    return len(rows) == 1 or node.css_first("td table, td h1, td h2, td h3, td h4, td form") is not None
+    return (
+        len(rows) == 1
+        or node.css_first("td table, td h1, td h2, td h3, td h4, td form") is not None
+    )
 
 
 def table(node: LexborNode, skips: Skips) -> tuple[str, list[list[str]], int]:
