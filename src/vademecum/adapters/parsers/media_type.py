@@ -72,6 +72,8 @@ _BINARY = {
     b"wOF": "a font",
     b"\x0e\x11\xfc\x0d\xd0\xcf\x11\x0e": "an old office document",
 }
+# A text may begin with these.
+_ALSO_WORDS = {b"BM", b"BZh", b"RIFF", b"ID3", b"OTTO", b"wOF"}
 # What the directory of an old office file calls the stream with the text.
 _OLE_STREAMS = {
     "EncryptedPackage": "",
@@ -126,9 +128,9 @@ def media_type(content: bytes, uri: str) -> str:
 
 
 def _refuse_binary(content: bytes, uri: str) -> None:
-    found = next((name for magic, name in _BINARY.items() if content.startswith(magic)), None)
-    if found and (not _looks_like_text(content) or not content[:1].isalpha()):
-        raise MediaTypeUnknown(f"{uri} is {found}", hint=f"give a {READABLE}")
+    magic = next((magic for magic in _BINARY if content.startswith(magic)), b"")
+    if magic and not (magic in _ALSO_WORDS and _looks_like_text(content)):
+        raise MediaTypeUnknown(f"{uri} is {_BINARY[magic]}", hint=f"give a {READABLE}")
     if content[4:8] == b"ftyp":
         raise MediaTypeUnknown(f"{uri} is a film, sound or photo", hint=f"give a {READABLE}")
     if not _looks_like_text(content):

@@ -6,6 +6,7 @@ from typing import Any
 import regex
 
 from vademecum.adapters.parsers.compose import Composer
+from vademecum.adapters.parsers.office.integers import integer
 from vademecum.adapters.parsers.office.number_formats import general
 from vademecum.adapters.parsers.office.package import Package
 
@@ -64,9 +65,9 @@ def _points(node: Any) -> dict[int, str]:
     found = {}
     for point in node.iter("pt"):
         value = point.find("v")
-        place = point.get("idx", "")
-        if value is not None and value.text and place.isdigit():
-            found[int(place)] = _tidy(value.text.strip())
+        place = integer(point.get("idx"), -1)
+        if value is not None and value.text and place >= 0:
+            found[place] = _tidy(value.text.strip())
     if not found and (value := node.find("v")) is not None and value.text:
         found[0] = value.text.strip()
     return found

@@ -8,6 +8,7 @@ from typing import Any
 from vademecum.adapters.parsers.archive import Archive, damaged, locked
 from vademecum.adapters.parsers.compose import Composer
 from vademecum.adapters.parsers.office.grids import place_grid
+from vademecum.adapters.parsers.office.integers import integer
 from vademecum.adapters.parsers.office.package import shorten
 from vademecum.adapters.parsers.tables import MOST_CELLS, header_rows
 from vademecum.adapters.parsers.uris import name_of
@@ -136,8 +137,7 @@ class _Walk:
             if self._leaves_out(child):
                 continue
             if tag == "h":
-                level = child.get("outline-level", "1")
-                self.composer.heading(self.inline(child), int(level) if level.isdigit() else 1)
+                self.composer.heading(self.inline(child), integer(child.get("outline-level"), 1))
                 self._follow()
             elif tag == "p":
                 self.composer.paragraph(self.inline(child))
@@ -341,5 +341,4 @@ def _hidden_columns(table: Any) -> frozenset[int]:
 
 
 def _count(node: Any, name: str) -> int:
-    value = node.get(name, "")
-    return max(1, int(value)) if value.isdigit() and len(value) < 9 else 1
+    return max(1, integer(node.get(name), 1))

@@ -6,6 +6,7 @@ from typing import Any
 
 from vademecum.adapters.parsers.compose import Composer
 from vademecum.adapters.parsers.office.drawings import drawn_line, drawn_text, read_drawing
+from vademecum.adapters.parsers.office.integers import integer
 from vademecum.adapters.parsers.office.package import Package
 from vademecum.adapters.parsers.tables import header_rows
 from vademecum.adapters.parsers.uris import name_of
@@ -213,5 +214,4 @@ def _grid(table: Any) -> list[list[str]]:
 
 
 def _integer(node: Any | None, name: str) -> int:
-    value = node.get(name, "") if node is not None else ""
-    return int(value) if value.lstrip("-").isdigit() and len(value) < 15 else 0
+    return integer(node.get(name)) if node is not None else 0

@@ -8,6 +8,7 @@ from typing import Any
 from vademecum.adapters.parsers.compose import Composer, superscript
 from vademecum.adapters.parsers.dispatch import parse_part
 from vademecum.adapters.parsers.office.drawings import formula, read_drawing
+from vademecum.adapters.parsers.office.integers import integer
 from vademecum.adapters.parsers.office.package import Package
 from vademecum.adapters.parsers.office.symbols import symbol
 from vademecum.adapters.parsers.office.word_styles import (
@@ -417,5 +418,5 @@ def _above(node: Any, top: Any) -> Iterator[Any]:
 
 
 def _count(node: Any | None, default: int) -> int:
-    value = node.get("val", "") if node is not None else ""
-    return min(_MOST_SPAN, int(value)) if value.isdigit() else default
+    value = integer(node.get("val") if node is not None else None, default)
+    return max(0, min(_MOST_SPAN, value))

@@ -9,6 +9,7 @@ _HEADING = regex.compile(r"(?:heading|überschrift|título|titre|titolo|encabeza
 _OFF = frozenset(("0", "false", "off", "none"))
 _MOST_DEPTH = 20  # of styles that rest on each other
 _MOST_LEVEL = 6
+_MOST_LISTS = 8  # lists in each other, counted from 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +64,8 @@ def _style(key: str, nodes: dict[str, Any], depth: int) -> Style:
 def outline_level(node: Any) -> int:
     """Return the level 1..9 that an outline gives to a style or paragraph, or 0."""
     outline = node.find("pPr/outlineLvl")
-    value = outline.get("val", "") if outline is not None else ""
-    return int(value) + 1 if value.isdigit() and int(value) < _MOST_LEVEL else 0
+    level = integer(outline.get("val"), -1) + 1 if outline is not None else 0
+    return level if 0 < level <= _MOST_LEVEL else 0
 
 
 def list_place(node: Any) -> tuple[str, int]:
@@ -74,8 +75,8 @@ def list_place(node: Any) -> tuple[str, int]:
     if place is None:
         return "", 0
     name, level = place.find("numId"), place.find("ilvl")
-    depth = level.get("val", "0") if level is not None else "0"
-    return (name.get("val", "") if name is not None else ""), int(depth) if depth.isdigit() else 0
+    depth = integer(level.get("val")) if level is not None else 0
+    return (name.get("val", "") if name is not None else ""), max(0, min(_MOST_LISTS, depth))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +136,7 @@ def read_numbering(root: Any | None) -> Numbering:
         family = kind.get("val", "") if kind is not None else ""
         levels = dict(kinds.get(family, {}))
         for override in node.iter("lvlOverride"):
-            place = int(override.get("ilvl", "0") or 0)
+            place = integer(override.get("ilvl"))
             levels.update(_levels(override))
             start = override.find("startOverride")
             if start is not None and place in levels:
@@ -151,9 +152,9 @@ def _levels(node: Any) -> dict[int, Level]:
     found = {}
     for level in node.iter("lvl"):
         kind, text, start = level.find("numFmt"), level.find("lvlText"), level.find("start")
-        place = level.get("ilvl", "")
-        if place.isdigit():
-            found[int(place)] = Level(
+        place = integer(level.get("ilvl"), -1)
+        if place >= 0:
+            found[place] = Level(
                 kind=kind.get("val", "decimal") if kind is not None else "decimal",
                 text=text.get("val", "") if text is not None else "",
                 start=_integer(start) if start is not None else 1,
@@ -162,8 +163,7 @@ def _levels(node: Any) -> dict[int, Level]:
 
 
 def _integer(node: Any) -> int:
-    value = node.get("val", "")
-    return int(value) if regex.fullmatch(r"\d{1,9}", value) else 1
+    return integer(node.get("val"), 1)
 
 
 def _number(value: int, kind: str) -> str:

@@ -12,6 +12,7 @@ from vademecum.adapters.parsers.archive import damaged
 from vademecum.adapters.parsers.compose import Composer
 from vademecum.adapters.parsers.office.drawings import drawn_text, read_drawing
 from vademecum.adapters.parsers.office.grids import place_grid
+from vademecum.adapters.parsers.office.integers import integer
 from vademecum.adapters.parsers.office.number_formats import GENERAL, Format, read_format, shown
 from vademecum.adapters.parsers.office.package import Package
 from vademecum.adapters.parsers.tables import MOST_CELLS
@@ -118,10 +119,7 @@ def _formats(styles: Any | None) -> list[Format]:
     codes = {node.get("numFmtId"): node.get("formatCode") for node in styles.iter("numFmt")}
     cells = styles.find("cellXfs")
     numbers = [node.get("numFmtId", "0") for node in cells] if cells is not None else []
-    known = {
-        number: read_format(int(number) if number.isdigit() else 0, codes.get(number))
-        for number in set(numbers)
-    }
+    known = {number: read_format(integer(number), codes.get(number)) for number in set(numbers)}
     return [known[number] for number in numbers]
 
 
@@ -154,11 +152,10 @@ def _read_sheet(package: Package, name: str, book: _Book, composer: Composer) ->
     for node in _elements(content, book.uri, "row", "col", "mergeCell"):
         kind = etree.QName(node).localname
         if kind == "row":
-            told = node.get("r", "")
-            number = int(told) if told.isdigit() else number + 1
+            number = integer(node.get("r"), number + 1)
             _read_row(node, number, sheet, book)
         elif kind == "col" and node.get("hidden") in ("1", "true"):
-            first, last = _integer(node.get("min")), _integer(node.get("max"))
+            first, last = integer(node.get("min")), integer(node.get("max"))
             sheet.hidden_columns.append(range(first, min(last, _MOST_COLUMNS) + 1))
         elif kind == "mergeCell" and (area := _area(node.get("ref", ""))):
             sheet.merged.append(area)
@@ -212,7 +209,7 @@ def _value(cell: Any, book: _Book) -> str:
         book.unsolved += cell.find("{*}f") is not None
         return ""
     if kind == "s":
-        place = int(value) if value.isdigit() else -1
+        place = integer(value, -1)
         return book.strings[place] if 0 <= place < len(book.strings) else ""
     if kind == "b":
         return "TRUE" if value == "1" else "FALSE"
@@ -222,9 +219,8 @@ def _value(cell: Any, book: _Book) -> str:
 
 
 def _number(value: str, style: str, book: _Book) -> str:
-    how = (
-        book.formats[int(style)] if style.isdigit() and int(style) < len(book.formats) else GENERAL
-    )
+    place = integer(style, -1)
+    how = book.formats[place] if 0 <= place < len(book.formats) else GENERAL
     if how is GENERAL and _DIGITS.fullmatch(value):
         return value
     try:
@@ -269,7 +265,3 @@ def _column(letters: str) -> int:
     for letter in letters:
         number = number * 26 + ord(letter) - ord("A") + 1
     return number
-
-
-def _integer(value: str | None) -> int:
-    return int(value) if value and value.isdigit() else 0
