@@ -7,10 +7,8 @@ import regex
 from vademecum.model.document import Block, BlockKind, MetadataValue, ParsedDocument
 from vademecum.text.normalise import clean
 
-_BLANKS = regex.compile(r"\s+")
 _EXPONENT = regex.compile(r"[-+\u2212]?\d{1,3}")
 _SUPERSCRIPT = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
-_TRAILING = regex.compile(r"[^\S\n]+(?=\n|\Z)")
 
 
 class Composer:
@@ -41,7 +39,7 @@ class Composer:
 
     def heading(self, text: str, level: int) -> None:
         """Add a heading; `level` counts from 1, deeper ones than 6 count as 6."""
-        name = _BLANKS.sub(" ", clean(text)).strip()
+        name = one_line(clean(text))
         if not name:
             return
         level = max(1, min(6, level))
@@ -114,7 +112,7 @@ class Composer:
             text=text,
             blocks=tuple(self._blocks),
             page_starts=tuple(self._page_starts),
-            title=_BLANKS.sub(" ", clean(title)).strip() or first or name,
+            title=one_line(clean(title)) or first or name,
             media_type=media_type,
             language=language,
             metadata=dict(metadata or {}),
@@ -123,7 +121,7 @@ class Composer:
         )
 
     def _add(self, kind: BlockKind, text: str, *, level: int = 0, header: int = 0) -> None:
-        text = _TRAILING.sub("", clean(text)).strip("\n")
+        text = _without_ends(clean(text)).strip("\n")
         if not text.strip():
             return
         if self._blocks and self._blocks[-1].end == self._length:
@@ -146,10 +144,20 @@ class Composer:
         self._length += len(text)
 
 
+def one_line(text: str) -> str:
+    """Return a text with one blank for each stretch of blanks and line breaks, none at its ends."""
+    return " ".join(text.split())
+
+
+def _without_ends(text: str) -> str:
+    """Return a text without blanks at the ends of its lines."""
+    return "\n".join(map(str.rstrip, text.split("\n")))
+
+
 def superscript(text: str) -> str:
     """Return digits as superscript ones, so that ten to the sixth does not become 106."""
     return text.translate(_SUPERSCRIPT) if _EXPONENT.fullmatch(text.strip()) else text
 
 
 def _cell(text: str) -> str:
-    return _BLANKS.sub(" ", clean(text)).strip().replace("|", "\\|")
+    return one_line(clean(text)).replace("|", "\\|")

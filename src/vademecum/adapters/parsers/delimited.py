@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from vademecum.adapters.parsers.compose import Composer
+from vademecum.adapters.parsers.compose import Composer, one_line
 from vademecum.adapters.parsers.decode import decode
 from vademecum.adapters.parsers.tables import header_rows
 from vademecum.adapters.parsers.uris import name_of
@@ -21,13 +21,13 @@ _MOST_FIELD = 1 << 24
 # A quote that nobody closes makes one field of all the rest.
 _LONG_FIELD, _LONG_LINES = 20_000, 50
 _TOLD = regex.compile(r"sep=(.)\n", regex.I)
-_BLANKS = regex.compile(r"[^\S\n]+")
 
 
 def parse_delimited(content: bytes, uri: str, media_type: str) -> ParsedDocument:
     """Read CSV or TSV: a block a record, as `name: value; name: value`."""
     names, rows = table_of(clean(decode(content)))
     composer = Composer()
+    names = list(map(one_line, names))
     for row in rows:
         composer.item(record(names, row), marker="")
     return composer.document(title=name_of(uri), media_type=media_type)
@@ -96,10 +96,10 @@ def record(names: Sequence[str], row: Sequence[str]) -> str:
     """Return one record with its names; empty values are left out, line breaks stay."""
     fields = []
     for position, cell in enumerate(row):
-        value = _BLANKS.sub(" ", cell).strip()
-        name = _BLANKS.sub(" ", names[position]).strip() if position < len(names) else ""
+        value = cell.strip()
         if value:
-            fields.append(f"{name.replace(chr(10), ' ')}: {value}" if name else value)
+            name = names[position] if position < len(names) else ""
+            fields.append(f"{name}: {value}" if name else value)
     return "; ".join(fields)
 
 

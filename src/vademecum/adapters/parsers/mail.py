@@ -9,7 +9,7 @@ from email.message import Message
 
 import regex
 
-from vademecum.adapters.parsers.compose import Composer
+from vademecum.adapters.parsers.compose import Composer, one_line
 from vademecum.adapters.parsers.decode import decode
 from vademecum.adapters.parsers.dispatch import parse_part
 from vademecum.adapters.parsers.uris import name_of
@@ -21,7 +21,6 @@ from vademecum.text.normalise import clean
 MOST_PARTS = 1_000
 MOST_MESSAGES = 10_000
 _HEADERS = ("From", "To", "Cc", "Date")
-_BLANKS = regex.compile(r"\s+")
 _PARAGRAPHS = regex.compile(r"\n[^\S\n]*\n\s*")
 _QUOTED = regex.compile(r"(?:^>[^\n]*(?:\n|\Z))+", regex.M)
 _SEPARATOR = regex.compile(rb"^From [^\n]*\r?\n(?=[A-Za-z-]+:)", regex.M)
@@ -160,7 +159,7 @@ def _parameter(part: Message, method: str) -> str:
 def name_of_part(part: Message) -> str:
     """Return the name of an attachment as text to show: one line, never a path that is used."""
     name = _decoded(_parameter(part, "get_filename"))
-    name = _BLANKS.sub(" ", _UNSEEN_IN_NAMES.sub(" ", clean(name))).strip()
+    name = one_line(_UNSEEN_IN_NAMES.sub(" ", clean(name)))
     return name[-_SHOWN_NAME:]
 
 
@@ -229,7 +228,7 @@ def header(message: Message, name: str) -> str:
     """Return a header as a person reads it, in one line; empty where it is not there."""
     found = message.get_all(name, [])
     texts = (_decoded(str(value)) for value in found)
-    return _BLANKS.sub(" ", clean(", ".join(filter(None, texts)))).strip()
+    return one_line(clean(", ".join(filter(None, texts))))
 
 
 def _decoded(text: str) -> str:

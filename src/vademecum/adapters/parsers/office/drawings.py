@@ -6,7 +6,7 @@ from typing import Any
 import regex
 
 from vademecum.adapters.parsers.compose import Composer
-from vademecum.adapters.parsers.office.integers import integer
+from vademecum.adapters.parsers.integers import integer
 from vademecum.adapters.parsers.office.number_formats import general
 from vademecum.adapters.parsers.office.package import Package
 

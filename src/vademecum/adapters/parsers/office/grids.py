@@ -5,6 +5,9 @@ from collections.abc import Iterable, Mapping
 from vademecum.adapters.parsers.compose import Composer
 from vademecum.adapters.parsers.tables import header_rows
 
+_LARGE_AREA = 100_000
+_LEAST_SHARE = 20  # of how many cells one must be filled
+
 Row = Mapping[int, str]  # from column to what stands there; blank cells are not in it
 
 
@@ -21,8 +24,19 @@ def place_grid(rows: Iterable[tuple[int, Row]], composer: Composer) -> None:
             continue
         while len(group[0]) == 1:  # what is written above a table
             composer.paragraph(next(iter(group.pop(0).values())))
+        if _is_scattered(group):
+            for row in group:
+                composer.item("; ".join(text for _, text in sorted(row.items())), marker="")
+            continue
         grid = _dense(group)
         composer.table(grid, header_rows=header_rows(grid))
+
+
+def _is_scattered(rows: list[Row]) -> bool:
+    """Tell whether nearly all cells of a table of these rows would be blank, and very many."""
+    columns = {column for row in rows for column in row}
+    area = len(columns) * len(rows)
+    return area > _LARGE_AREA and area > _LEAST_SHARE * sum(map(len, rows))
 
 
 def _groups(rows: Iterable[tuple[int, Row]]) -> list[list[Row]]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from vademecum.adapters.parsers.archive import Archive, damaged, locked
 from vademecum.adapters.parsers.compose import Composer
+from vademecum.adapters.parsers.integers import integer
 from vademecum.adapters.parsers.office.grids import place_grid
-from vademecum.adapters.parsers.office.integers import integer
 from vademecum.adapters.parsers.office.package import shorten
 from vademecum.adapters.parsers.tables import MOST_CELLS, header_rows
 from vademecum.adapters.parsers.uris import name_of

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vademecum.adapters.parsers.compose import Composer
+from vademecum.adapters.parsers.integers import integer
 from vademecum.adapters.parsers.office.drawings import drawn_line, drawn_text, read_drawing
-from vademecum.adapters.parsers.office.integers import integer
 from vademecum.adapters.parsers.office.package import Package
 from vademecum.adapters.parsers.tables import header_rows
 from vademecum.adapters.parsers.uris import name_of

@@ -7,8 +7,8 @@ from typing import Any
 
 from vademecum.adapters.parsers.compose import Composer, superscript
 from vademecum.adapters.parsers.dispatch import parse_part
+from vademecum.adapters.parsers.integers import integer
 from vademecum.adapters.parsers.office.drawings import formula, read_drawing
-from vademecum.adapters.parsers.office.integers import integer
 from vademecum.adapters.parsers.office.package import Package
 from vademecum.adapters.parsers.office.symbols import symbol
 from vademecum.adapters.parsers.office.word_styles import (

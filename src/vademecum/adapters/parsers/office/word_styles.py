@@ -5,6 +5,8 @@ from typing import Any
 
 import regex
 
+from vademecum.adapters.parsers.integers import integer
+
 _HEADING = regex.compile(r"(?:heading|überschrift|título|titre|titolo|encabezado)\s*(\d)", regex.I)
 _OFF = frozenset(("0", "false", "off", "none"))
 _MOST_DEPTH = 20  # of styles that rest on each other

@@ -10,9 +10,9 @@ from lxml import etree
 
 from vademecum.adapters.parsers.archive import damaged
 from vademecum.adapters.parsers.compose import Composer
+from vademecum.adapters.parsers.integers import integer
 from vademecum.adapters.parsers.office.drawings import drawn_text, read_drawing
 from vademecum.adapters.parsers.office.grids import place_grid
-from vademecum.adapters.parsers.office.integers import integer
 from vademecum.adapters.parsers.office.number_formats import GENERAL, Format, read_format, shown
 from vademecum.adapters.parsers.office.package import Package
 from vademecum.adapters.parsers.tables import MOST_CELLS

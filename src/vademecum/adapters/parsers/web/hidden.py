@@ -30,6 +30,8 @@ _NOTHING_CLIPPED = regex.compile(
     r"rect\(\s*[01](?:px)?(?:[\s,]+[01](?:px)?){3}\s*\)|inset\(\s*(?:50|100)%.*\)|circle\(0.*\)"
 )
 _NAMED_COLOURS = {"white": "#ffffff", "black": "#000000", "red": "#ff0000", "blue": "#0000ff"}
+_SHORT_COLOUR = regex.compile(r"#[0-9a-f]{3}")
+_LONG_COLOUR = regex.compile(r"#[0-9a-f]{6}")
 _RGB = regex.compile(r"rgba?\(\s*(\d+)[\s,]+(\d+)[\s,]+(\d+)(?:[\s,/]+([\d.]+%?))?\s*\)")
 
 
@@ -132,9 +134,9 @@ def colour(value: str | None) -> str | None:
     value = (value or "").strip().lower().split(" no-repeat")[0]
     if value in _NAMED_COLOURS:
         return _NAMED_COLOURS[value]
-    if regex.fullmatch(r"#[0-9a-f]{3}", value):
+    if _SHORT_COLOUR.fullmatch(value):
         return "#" + "".join(2 * digit for digit in value[1:])
-    if regex.fullmatch(r"#[0-9a-f]{6}", value):
+    if _LONG_COLOUR.fullmatch(value):
         return value
     if match := _RGB.fullmatch(value):
         return "#" + "".join(f"{min(255, int(part)):02x}" for part in match.groups()[:3])

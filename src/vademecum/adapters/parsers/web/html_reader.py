@@ -7,8 +7,9 @@ from pathlib import PurePosixPath
 import regex
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from vademecum.adapters.parsers.compose import Composer, superscript
+from vademecum.adapters.parsers.compose import Composer, one_line, superscript
 from vademecum.adapters.parsers.decode import decode
+from vademecum.adapters.parsers.integers import integer
 from vademecum.adapters.parsers.web.hidden import (
     colour,
     declarations,
@@ -31,7 +32,6 @@ _NESTING = regex.compile(
     r"center|small|big|code|q|sup|sub|details|fieldset|form|aside|nav|header|footer)\b",
     regex.I,
 )
-_BLANKS = regex.compile(r"\s+")
 _LANGUAGE = regex.compile(r"([A-Za-z]{2,3})(?:[-_].*)?")
 
 # What is no text of the page, or only controls of it.
@@ -170,8 +170,8 @@ def page_language(page: LexborHTMLParser) -> str:
 def _title(page: LexborHTMLParser) -> str:
     """Return the page's only first heading where its title holds it beside the site's name."""
     node = page.css_first("head > title") or page.css_first("title")
-    title = _BLANKS.sub(" ", node.text() if node is not None else "").strip()
-    heads = [_BLANKS.sub(" ", head.text()).strip() for head in page.css("h1")]
+    title = one_line(node.text() if node is not None else "")
+    heads = [one_line(head.text()) for head in page.css("h1")]
     if len(heads) == 1 and heads[0] and (heads[0].lower() in title.lower() or not title):
         return heads[0]
     return title
@@ -208,6 +208,14 @@ def _is_links(node: LexborNode) -> bool:
     """Tell whether a part is little else than many links."""
     links = node.css("a")
     return len(links) >= _MANY_LINKS and sum(map(_letters, links)) >= _LINK_SHARE * _letters(node)
+
+
+def _narrowed(text: str) -> str:
+    """Return a text with one blank for each stretch of blanks, also at its ends."""
+    words = " ".join(text.split())
+    if not words:
+        return " " if text else ""
+    return f"{' ' * text[0].isspace()}{words}{' ' * text[-1].isspace()}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -320,8 +328,7 @@ class _Walk:
         self.quotes += tag == "blockquote"
         self.pre += tag in ("pre", "xmp", "listing")
         if tag in ("ul", "ol", "menu", "dir"):
-            start = node.attributes.get("start") or ""
-            number = int(start) if regex.fullmatch(r"\d{1,9}", start) else 1
+            number = integer(node.attributes.get("start"), 1)
             self.lists.append(_List(ordered=tag == "ol", number=number))
         elif tag == "li":
             self._begin_item(node)
@@ -330,9 +337,7 @@ class _Walk:
     def _begin_item(self, node: LexborNode) -> None:
         self.marker = "-"
         if self.lists and self.lists[-1].ordered:
-            value = node.attributes.get("value") or ""
-            if regex.fullmatch(r"\d{1,9}", value):
-                self.lists[-1].number = int(value)
+            self.lists[-1].number = integer(node.attributes.get("value"), self.lists[-1].number)
             self.marker = f"{self.lists[-1].number}."
             self.lists[-1].number += 1
 
@@ -360,7 +365,7 @@ class _Walk:
             self.marker = ""
 
     def _text(self, text: str) -> None:
-        self.inline.append(text if self.pre else _BLANKS.sub(" ", text))
+        self.inline.append(text if self.pre else _narrowed(text))
 
     def _taken(self) -> str:
         """Return what stands in the line so far, and begin another one."""
@@ -368,7 +373,7 @@ class _Walk:
         self.inline.clear()
         if self.pre:
             return text.strip("\n")
-        lines = (_BLANKS.sub(" ", line).strip() for line in text.split("\n"))
+        lines = map(one_line, text.split("\n"))
         return "\n".join(line for line in lines if line)
 
     def _flush(self) -> None:

@@ -5,11 +5,14 @@ from collections.abc import Callable, Iterator
 import regex
 from selectolax.lexbor import LexborNode
 
+from vademecum.adapters.parsers.compose import one_line
+from vademecum.adapters.parsers.integers import integer
 from vademecum.adapters.parsers.tables import MOST_CELLS, header_rows
 
-_BLANKS = regex.compile(r"\s+")
 _MOST_SPAN = 1_000
 _BREAKS = frozenset(("p", "div", "br", "ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "pre"))
+
+_PARTED_TWICE = regex.compile(r"(?:\s*[;,](?=\s|$))*\s*;(?=\s|$)(?:\s*[;,](?=\s|$))*")
 
 Skips = Callable[[LexborNode], bool]
 
@@ -84,8 +87,7 @@ def _line(
 
 
 def _span(cell: LexborNode, name: str) -> int:
-    value = cell.attributes.get(name) or ""
-    return min(_MOST_SPAN, max(1, int(value))) if regex.fullmatch(r"\d{1,9}", value) else 1
+    return min(_MOST_SPAN, max(1, integer(cell.attributes.get(name), 1)))
 
 
 def _children(node: LexborNode) -> Iterator[LexborNode]:
@@ -135,6 +137,8 @@ def _text(root: LexborNode, skips: Skips) -> str:
 
 def joined(parts: list[str]) -> str:
     """Return pieces as one line, in which no parting sign stands at an end or beside another."""
-    text = _BLANKS.sub(" ", "".join(parts))
-    text = regex.sub(r"(?:\s*[;,](?=\s|$))*\s*;(?=\s|$)(?:\s*[;,](?=\s|$))*", ";", text)
+    text = one_line("".join(parts))
+    if ";" not in text and "," not in text:
+        return text
+    text = _PARTED_TWICE.sub(";", text)
     return text.strip(" ;,")
