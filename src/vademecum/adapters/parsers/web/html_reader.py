@@ -74,6 +74,7 @@ _BLOCKS = frozenset(
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _FRAME_TAGS = frozenset(("nav", "header", "footer", "aside"))
+_SKIPPED_BARE = _FRAME_TAGS | {"dialog"}  # what may be left out though it has no attribute
 _FRAME_ROLES = frozenset(("navigation", "banner", "contentinfo", "complementary", "search"))
 _FRAME_NAMES = frozenset(
     (
@@ -267,7 +268,7 @@ class _Walk:
         if node.tag in _NO_TEXT:
             return True
         attributes = node.attributes
-        if not attributes and node.tag not in _FRAME_TAGS and not self.rules:
+        if not attributes and node.tag not in _SKIPPED_BARE and not self.rules:
             return False
         style = declarations(attributes.get("style") or "")
         background = colour(
@@ -316,7 +317,8 @@ class _Walk:
             self.inline.append("\n" if self.inline and tag != "pre" else "")
             self.pre += tag == "pre"
             return True
-        self._flush()
+        if tag != "dd" or not self.term or "".join(self.inline).strip():
+            self._flush()
         if tag == "table" and not is_layout(node):
             caption, rows, header_rows = table(node, self.skips)
             self._paragraph(caption)
