@@ -59,7 +59,9 @@ def paragraph(text: str, properties: str = "", run: str = "") -> str:
     )
 
 
-def open_document(kind: str, body: str, *, styles: str = "", more: Mapping[str, str] | None = None) -> bytes:
+def open_document(
+    kind: str, body: str, *, styles: str = "", more: Mapping[str, str] | None = None
+) -> bytes:
     """Return an OpenDocument file of a kind (`text`, `spreadsheet`, `presentation`)."""
     names = " ".join(
         f'xmlns:{name}="{_OPEN_DOCUMENT}{name}:1.0"'

@@ -16,6 +16,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+# Ways to write letters with other letters, which no document is encoded in.
+_NO_LETTERS = {"unicode-escape", "raw-unicode-escape", "idna", "punycode"}
 # What a document calls its encoding, and what programs mean by it.
 _MEANT = {
     "ascii": "cp1252",
@@ -62,10 +64,10 @@ def encoding_named(name: str) -> str:
     """Return Python's name of the encoding that a document means, or an empty string."""
     try:
         found = codecs.lookup(name.strip().strip("'\"").lower() or "-").name
-        b"".decode(found)
+        b"x".decode(found)
     except (LookupError, ValueError):
         return ""
-    return _MEANT.get(found, found)
+    return "" if found in _NO_LETTERS else _MEANT.get(found, found)
 
 
 def _wide(sample: bytes) -> str:
@@ -105,4 +107,5 @@ def _mostly_utf8(sample: bytes) -> bool:
     """Tell whether this is UTF-8 with a few damaged letters."""
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(sample)
     lost = text.count("\ufffd")
-    return lost * 10 <= len(_NOT_ASCII.findall(text)) - lost
+    kept = len(_NOT_ASCII.findall(text)) - lost
+    return kept > 0 and lost * 10 <= kept

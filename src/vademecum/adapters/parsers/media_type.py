@@ -86,6 +86,7 @@ _OLE_STREAMS = {
 # Other bytes may stand before it, but a text that only names the mark is no PDF.
 _PDF_HEAD = regex.compile(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])\s*%PDF-\d")
 _SAMPLE_BYTES = 1 << 15
+_FEW = 2  # letters that no text holds may stand in a short one all the same
 _HTML_START = regex.compile(
     r"\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|style|script)[\s>]",
     regex.I | regex.S,
@@ -153,7 +154,7 @@ def _looks_like_text(content: bytes) -> bool:
         )
         for letter in text
     )
-    return strange * 20 <= len(text)
+    return strange <= max(_FEW, len(text) // 20)
 
 
 def _in_zip(content: bytes, uri: str) -> str:

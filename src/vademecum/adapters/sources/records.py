@@ -6,7 +6,7 @@ from typing import Any
 
 from vademecum.adapters.parsers.decode import decode
 from vademecum.adapters.parsers.delimited import table_of
-from vademecum.adapters.parsers.json_values import is_json, is_json_lines
+from vademecum.adapters.parsers.media_type import CSV, JSON, JSON_LINES, TSV, media_type
 from vademecum.errors import DocumentUnreadable
 from vademecum.text.normalise import clean
 
@@ -18,10 +18,11 @@ def records(content: bytes, uri: str) -> Iterator[tuple[str, bytes]]:
     JSON lines, or each row of CSV.
 
     The record's member `id`, `_id` or `uri` names it behind a `#`, else its number from 1; where
-    two have one name, the later ones have their number as well. Raises DocumentUnreadable.
+    two have one name, the later ones have their number as well. Raises DocumentUnreadable
+    and its kinds.
     """
     seen: set[str] = set()
-    for number, record in enumerate(_records(decode(content), uri), start=1):
+    for number, record in enumerate(_records(content, uri), start=1):
         name = _name(record) or str(number)
         if name in seen:
             name = f"{name}.{number}"
@@ -30,21 +31,22 @@ def records(content: bytes, uri: str) -> Iterator[tuple[str, bytes]]:
         yield f"{uri}#{name}", text.encode("utf-8", errors="ignore")
 
 
-def _records(text: str, uri: str) -> Iterator[Any]:
-    try:
-        if is_json(text):
-            value = _loads(text)
-            yield from value if isinstance(value, list) else [value]
-        elif is_json_lines(text):
-            yield from map(_loads, filter(str.strip, text.split("\n")))
-        else:
-            names, rows = table_of(clean(text))
-            for row in rows:
-                yield _row(names, row)
-    except (ValueError, RecursionError) as error:
+def _records(content: bytes, uri: str) -> Iterator[Any]:
+    kind = media_type(content, uri)
+    text = decode(content)
+    if kind == JSON:
+        value = _loads(text)
+        yield from value if isinstance(value, list) else [value]
+    elif kind == JSON_LINES:
+        yield from map(_loads, filter(str.strip, text.split("\n")))
+    elif kind in (CSV, TSV):
+        names, rows = table_of(clean(text))
+        for row in rows:
+            yield _row(names, row)
+    else:
         raise DocumentUnreadable(
             f"{uri} has no records that can be read", hint="give a JSON array, JSON lines or CSV"
-        ) from error
+        )
 
 
 def _loads(text: str) -> Any:

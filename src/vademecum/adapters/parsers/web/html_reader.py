@@ -26,6 +26,11 @@ _CHARSET = regex.compile(
     regex.I,
 )
 _HEAD_BYTES = 4_096
+_DOCTYPE = regex.compile(r"<!DOCTYPE[^<>\[]*(?:\[.*?\]\s*)?>", regex.I | regex.S)
+_SELF_CLOSED = regex.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)"
+    r"([a-zA-Z][\w:-]*+)((?:\s[^<>]*)?)/>"
+)
 # Tags that stand in each other as often as somebody writes them.
 _NESTING = regex.compile(
     r"<(/?)(?:div|span|b|i|u|em|strong|font|a|table|ul|ol|dl|blockquote|section|article|main|"
@@ -129,7 +134,15 @@ def open_page(content: bytes, uri: str) -> LexborHTMLParser:
             raise LimitExceeded(
                 f"{uri} nests its parts over {MOST_DEPTH} deep", hint="save it as plain text"
             )
-    return LexborHTMLParser(text)
+    return LexborHTMLParser(_as_html(text))
+
+
+def _as_html(text: str) -> str:
+    """Return a page of XML as one of HTML, where a tag that ends in itself would stay open."""
+    head = text[:_HEAD_BYTES]
+    if not head.lstrip("\ufeff \r\n\t").startswith("<?xml") and "/xhtml" not in head.lower():
+        return text
+    return _SELF_CLOSED.sub(r"<\1\2></\1>", _DOCTYPE.sub("<!DOCTYPE html>", text, count=1))
 
 
 def read_page(page: LexborHTMLParser, composer: Composer) -> tuple[str, ...]:
