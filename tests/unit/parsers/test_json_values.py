@@ -3,8 +3,6 @@
 import pytest
 from made_documents import read
 
-from vademecum.errors import LimitExceeded
-
 
 @pytest.mark.parametrize(
     ("content", "expected"),
@@ -34,10 +32,7 @@ def test_each_line_is_a_record() -> None:
 
 def test_depth_ends() -> None:
     assert read(b"[" * 100_000 + b"]" * 100_000, "a.json").media_type == "text/plain"
-    try:
-        read(b'{"a":' * 900 + b"1" + b"}" * 900, "a.json")
-    except LimitExceeded as error:
-        assert "deep" in error.message
+    assert read(b'{"a":' * 400 + b"1" + b"}" * 400, "a.json").text.endswith(" a: 1")
 
 
 def test_the_title_is_a_text() -> None:

@@ -1,7 +1,7 @@
 """Does a workbook give the values that it shows?"""
 
 import io
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 import openpyxl
@@ -39,7 +39,9 @@ def test_a_workbook_of_the_usual_library() -> None:
     sheet.append([])
     sheet.append(["Day", "From", "Share", "Since"])
     sheet.append(["Monday", time(9, 30), 0.25, date(2024, 5, 1)])
-    sheet.append(["Tuesday", time(10, 0), 0.5, datetime(2024, 5, 2, 13, 30)])
+    sheet.append(
+        ["Tuesday", time(10, 0), 0.5, datetime(2024, 5, 2, 13, 30, tzinfo=UTC).replace(tzinfo=None)]
+    )
     sheet["C4"].number_format = sheet["C5"].number_format = "0%"
     book.create_sheet("Empty")
     hidden = book.create_sheet("Secret")
