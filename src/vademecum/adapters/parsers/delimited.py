@@ -132,7 +132,7 @@ def _names_columns(rows: list[list[str]]) -> bool:
         return False
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if width > 1:
-        return bool(header_rows(rows))
+        return bool(header_rows(rows, usual=True))
     # One column has a name where what follows is of another kind.
     first = rows[0][0].strip()
     values = [row[0].strip() for row in rows[1:] if row]

@@ -347,6 +347,8 @@ class _Walk:
             self.lists.append(_List(ordered=tag == "ol", number=number))
         elif tag == "li":
             self._begin_item(node)
+        elif tag == "dd" and not self.term:
+            self.marker = "-"
         return True
 
     def _begin_item(self, node: LexborNode) -> None:
@@ -376,7 +378,7 @@ class _Walk:
         self.pre -= tag in ("pre", "xmp", "listing")
         if tag in ("ul", "ol", "menu", "dir"):
             self.lists.pop()
-        elif tag == "li":
+        elif tag in ("li", "dd"):
             self.marker = ""
 
     def _text(self, text: str) -> None:
