@@ -13,7 +13,8 @@ from vademecum.adapters.parsers.compose import Composer, one_line
 from vademecum.adapters.parsers.decode import decode
 from vademecum.adapters.parsers.dispatch import parse_part
 from vademecum.adapters.parsers.uris import name_of
-from vademecum.adapters.parsers.web.html_reader import open_page, read_page
+from vademecum.adapters.parsers.web.html_reader import read_page
+from vademecum.adapters.parsers.web.page import open_page
 from vademecum.errors import DocumentUnreadable, MediaTypeUnknown
 from vademecum.model.document import ParsedDocument
 from vademecum.text.normalise import clean

@@ -7,10 +7,17 @@ from typing import Any
 
 from vademecum.adapters.parsers.compose import Composer, superscript
 from vademecum.adapters.parsers.dispatch import parse_part
-from vademecum.adapters.parsers.integers import integer
 from vademecum.adapters.parsers.office.drawings import formula, read_drawing
 from vademecum.adapters.parsers.office.package import Package
 from vademecum.adapters.parsers.office.symbols import symbol
+from vademecum.adapters.parsers.office.word_parts import (
+    THROUGH,
+    ancestors,
+    chosen,
+    inside,
+    says,
+    times,
+)
 from vademecum.adapters.parsers.office.word_styles import (
     Numbering,
     Style,
@@ -25,23 +32,7 @@ from vademecum.adapters.parsers.uris import name_of
 from vademecum.errors import DocumentUnreadable
 from vademecum.model.document import ParsedDocument
 
-_MOST_SPAN = 100
 _HEADING_LETTERS = 400  # a longer paragraph in a heading's style is none
-_THROUGH = frozenset(
-    (
-        *(
-            "ins",
-            "moveTo",
-            "smartTag",
-            "customXml",
-            "sdtContent",
-            "hyperlink",
-            "fldSimple",
-            "bdo",
-            "dir",
-        ),
-    )
-)
 _REMOVED = frozenset(("del", "moveFrom"))
 _CODE_STYLES = ("code", "preformatted", "source code", "verbatim")
 _QUOTE_STYLES = ("quote", "intense quote", "block text")
@@ -82,7 +73,7 @@ def parse_docx(content: bytes, uri: str, media_type: str) -> ParsedDocument:
         walk.blocks(body)
     walk.left_out["comments"] = len(part["comments"]) if "comments" in part else 0
     edges = [package.xml(name) for kind in ("header", "footer") for name in related[kind]]
-    walk.left_out["edges"] = sum(edge is not None and _says(edge) for edge in edges)
+    walk.left_out["edges"] = sum(edge is not None and says(edge) for edge in edges)
     return walk.composer.document(
         title=package.title() or walk.title,
         name=name_of(uri),
@@ -98,10 +89,6 @@ def parse_docx(content: bytes, uri: str, media_type: str) -> ParsedDocument:
 
 
 _PARTS = ("styles", "numbering", "footnotes", "endnotes", "comments", "header", "footer")
-
-
-def _says(root: Any) -> bool:
-    return any((node.text or "").strip() for node in root.iter("t"))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,12 +120,12 @@ class _Walk:
                 self._table(child)
             elif tag == "sdt":
                 self._controlled(child)
-            elif tag in _THROUGH:
+            elif tag in THROUGH:
                 self.blocks(child)
             elif tag in _REMOVED:
                 self.left_out["removed"] += 1
             elif tag == "AlternateContent":
-                self.blocks(_chosen(child))
+                self.blocks(chosen(child))
             elif tag == "altChunk":
                 self._embedded(child.get("id", ""))
 
@@ -148,7 +135,7 @@ class _Walk:
         if content is None:
             return
         if gallery is not None and gallery.get("val") == "Table of Contents":
-            self.left_out["contents"] += sum(map(_says, content.iter("p")))
+            self.left_out["contents"] += sum(map(says, content.iter("p")))
         else:
             self.blocks(content)
 
@@ -171,7 +158,7 @@ class _Walk:
     def _paragraph(self, node: Any) -> None:
         style = self._style(node, "pPr/pStyle")
         if style.name.startswith(("toc ", "table of figures")):
-            self.left_out["contents"] += _says(node)
+            self.left_out["contents"] += says(node)
             return
         text = self._carried + self.inline(node, style)
         self._carried = ""
@@ -217,7 +204,7 @@ class _Walk:
     def _drawing(self, node: Any) -> None:
         paper, self.paper = self.paper, False
         for box in node.iter("txbxContent"):
-            if not any(above.tag == "txbxContent" for above in _above(box, node)):
+            if not any(above.tag == "txbxContent" for above in ancestors(box, node)):
                 self.blocks(box)
         self.paper = paper
         read_drawing(self.package, self.package.main, node, self.composer)
@@ -229,7 +216,7 @@ class _Walk:
             tag = child.tag
             if tag == "r":
                 parts.append(self._run(child, style))
-            elif tag in _THROUGH:
+            elif tag in THROUGH:
                 parts.append(self.inline(child, style))
             elif tag == "sdt":
                 content = child.find("sdtContent")
@@ -241,7 +228,7 @@ class _Walk:
             elif tag in ("oMath", "oMathPara"):
                 parts.append(formula(child))
             elif tag == "AlternateContent":
-                parts.append(self.inline(_chosen(child), style))
+                parts.append(self.inline(chosen(child), style))
         return "".join(parts)
 
     def _run(self, run: Any, style: Style) -> str:
@@ -278,7 +265,7 @@ class _Walk:
         if node.tag in ("drawing", "pict", "object"):
             self._later.append(("drawing", node))
         elif node.tag == "AlternateContent":
-            yield from self._run_parts(_chosen(node))
+            yield from self._run_parts(chosen(node))
         elif node.tag == "ruby" and (written := node.find("rubyBase")) is not None:
             yield self.inline(written, Style())
 
@@ -317,9 +304,9 @@ class _Walk:
 
     def _table(self, table: Any) -> None:
         rows = list(self._rows(table))
-        if max((len(list(_inside(row, "tc"))) for row in rows), default=0) <= 1:
+        if max((len(list(inside(row, "tc"))) for row in rows), default=0) <= 1:
             for row in rows:
-                for cell in _inside(row, "tc"):
+                for cell in inside(row, "tc"):
                     self.blocks(cell)
             return
         grid, named = self._grid(rows)
@@ -327,7 +314,7 @@ class _Walk:
         self._follow()
 
     def _rows(self, table: Any) -> Iterator[Any]:
-        for row in _inside(table, "tr"):
+        for row in inside(table, "tr"):
             if row.find("trPr/del") is not None:
                 self.left_out["removed"] += 1
             elif is_on(row.find("trPr/hidden")):
@@ -344,8 +331,8 @@ class _Walk:
         for row in rows:
             names = is_on(row.find("trPr/tblHeader"))
             named += names and named == len(grid)
-            line: list[str] = [""] * _count(row.find("trPr/gridBefore"), 0)
-            for cell in _inside(row, "tc"):
+            line: list[str] = [""] * times(row.find("trPr/gridBefore"), 0)
+            for cell in inside(row, "tc"):
                 merged = cell.find("tcPr/vMerge")
                 if merged is not None and merged.get("val", "continue") == "continue":
                     above = grid[-1] if grid else []
@@ -353,7 +340,7 @@ class _Walk:
                 else:
                     text = self._cell(cell)
                 line.append(text)
-                wide = _count(cell.find("tcPr/gridSpan"), 1) - 1
+                wide = times(cell.find("tcPr/gridSpan"), 1) - 1
                 line.extend([text if names else ""] * wide)
             grid.append(line)
         self.paper = paper
@@ -369,11 +356,11 @@ class _Walk:
                 parts.append(f"{text};" if text and listed else text)
             elif child.tag == "tbl":
                 inner = [
-                    [self._cell(part) for part in _inside(row, "tc")] for row in self._rows(child)
+                    [self._cell(part) for part in inside(row, "tc")] for row in self._rows(child)
                 ]
                 lines = (", ".join(filter(None, line)) for line in inner)
                 parts.append("; ".join(filter(None, lines)))
-            elif child.tag == "sdt" or child.tag in _THROUGH:
+            elif child.tag == "sdt" or child.tag in THROUGH:
                 content = child.find("sdtContent") if child.tag == "sdt" else child
                 parts.append(self._cell(content) if content is not None else "")
         return "\n".join(part for part in map(str.strip, parts) if part).rstrip(";")
@@ -391,32 +378,3 @@ class _Walk:
 
 
 _SIGNS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
-
-
-def _chosen(alternate: Any) -> Any:
-    """Return one of the forms of a part that is there in several, so that it is read once."""
-    choice = alternate.find("Choice")
-    return choice if choice is not None else next(iter(alternate), alternate)
-
-
-def _inside(parent: Any, name: str) -> Iterator[Any]:
-    """Yield the elements of a table's part, through the wrappers that may stand around them."""
-    for child in parent:
-        if child.tag == name:
-            yield child
-        elif child.tag in _THROUGH or child.tag == "sdt":
-            yield from _inside(child, name)
-        elif child.tag == "AlternateContent":
-            yield from _inside(_chosen(child), name)
-
-
-def _above(node: Any, top: Any) -> Iterator[Any]:
-    for above in node.iterancestors():
-        if above is top:
-            return
-        yield above
-
-
-def _count(node: Any | None, default: int) -> int:
-    value = integer(node.get("val") if node is not None else None, default)
-    return max(0, min(_MOST_SPAN, value))

@@ -9,7 +9,8 @@ import regex
 from vademecum.adapters.parsers.archive import Archive, damaged
 from vademecum.adapters.parsers.compose import Composer
 from vademecum.adapters.parsers.uris import name_of
-from vademecum.adapters.parsers.web.html_reader import open_page, read_page
+from vademecum.adapters.parsers.web.html_reader import read_page
+from vademecum.adapters.parsers.web.page import open_page
 from vademecum.errors import LimitExceeded, PasswordRequired
 from vademecum.model.document import ParsedDocument
 
