@@ -48,6 +48,13 @@ def test_cells_keep_row_and_column() -> None:
     )
 
 
+def test_a_dark_cell_hides_nothing_beside_it() -> None:
+    table = """<table><tr><td style="background:#000">a</td><td style="color:#000">b<sup>2</sup></td></tr>
+    <tr><td bgcolor="#ffffff"><sup style="background:#000">x</sup><font color="black">c</font></td><td>d</td></tr></table>
+    <p style="color:black">e</p>"""
+    assert page(table) == "| a | b² |\n| xc | d |\n\ne"
+
+
 def test_a_table_that_only_places_things_is_none() -> None:
     text = page("<table><tr><td><h2>Left</h2><p>One</p></td><td><p>Two</p></td></tr></table>")
     assert text == "Left\n\nOne\n\nTwo"

@@ -239,6 +239,11 @@ class _Walk:
             self.backgrounds.append((node.mem_id, background))
         return False
 
+    def leaves(self, node: LexborNode) -> None:
+        """Forget what lies behind the text of a node that was not skipped."""
+        if self.backgrounds and self.backgrounds[-1][0] == node.mem_id:
+            self.backgrounds.pop()
+
     def _is_frame(self, node: LexborNode) -> bool:
         attributes = node.attributes
         if node.tag == "nav":
@@ -258,6 +263,7 @@ class _Walk:
             self.inline.append("\n")
         elif tag == "sup":
             self.inline.append(superscript(node.text(deep=True)))
+            self.leaves(node)
             return False
         elif tag in _BLOCKS:
             return self._enter_block(node, tag)
@@ -271,7 +277,8 @@ class _Walk:
         if tag != "dd" or not self.term or "".join(self.inline).strip():
             self._flush()
         if tag == "table" and not is_layout(node):
-            caption, rows, header_rows = table(node, self.skips)
+            caption, rows, header_rows = table(node, self.skips, self.leaves)
+            self.leaves(node)
             self._paragraph(caption)
             self.composer.table(rows, header_rows=header_rows)
             self.found = self.found or bool(rows)
@@ -298,8 +305,7 @@ class _Walk:
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""
-        if self.backgrounds and self.backgrounds[-1][0] == node.mem_id:
-            self.backgrounds.pop()
+        self.leaves(node)
         if tag not in _BLOCKS:
             return
         if self.pre and tag not in ("pre", "xmp", "listing"):

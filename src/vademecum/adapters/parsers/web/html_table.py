@@ -5,16 +5,21 @@ from collections.abc import Callable, Iterator
 import regex
 from selectolax.lexbor import LexborNode
 
-from vademecum.adapters.parsers.compose import one_line
+from vademecum.adapters.parsers.compose import one_line, superscript
 from vademecum.adapters.parsers.integers import integer
 from vademecum.adapters.parsers.tables import MOST_CELLS, header_rows
+from vademecum.errors import LimitExceeded
 
 _MOST_SPAN = 1_000
 _BREAKS = frozenset(("p", "div", "br", "ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "pre"))
 
 _PARTED_TWICE = regex.compile(r"(?:\s*[;,](?=\s|$))*\s*;(?=\s|$)(?:\s*[;,](?=\s|$))*")
 
+_PARTING = dict.fromkeys(_BREAKS, " ") | dict.fromkeys(("li", "tr", "dt"), "; ")
+_PARTING |= dict.fromkeys(("td", "th"), ", ")
+
 Skips = Callable[[LexborNode], bool]
+Leaves = Callable[[LexborNode], None]
 
 
 def is_layout(node: LexborNode) -> bool:
@@ -32,11 +37,12 @@ def is_layout(node: LexborNode) -> bool:
     )
 
 
-def table(node: LexborNode, skips: Skips) -> tuple[str, list[list[str]], int]:
+def table(node: LexborNode, skips: Skips, leaves: Leaves) -> tuple[str, list[list[str]], int]:
     """Return the caption, the rows with each cell's text, and how many of them name columns.
 
     A cell over several rows stands in each of them; one over several columns stands in each
-    where it names them, else once.
+    where it names them, else once. `skips` tells whether a part is left out; `leaves` hears of
+    each other one when it ends.
     """
     caption = next((child for child in _children(node) if child.tag == "caption"), None)
     grid: list[list[str]] = []
@@ -45,21 +51,26 @@ def table(node: LexborNode, skips: Skips) -> tuple[str, list[list[str]], int]:
     for row in _rows(node):
         if skips(row):
             continue
-        cells = [cell for cell in _cells(row) if not skips(cell)]
-        names = all(cell.tag == "th" for cell in cells) and (len(cells) > 1 or not grid)
-        line = _line(cells, below, skips, names=names)
+        cells = [(cell, _text(cell, skips, leaves)) for cell in _cells(row) if not skips(cell)]
+        leaves(row)
+        names = all(cell.tag == "th" for cell, _ in cells) and (len(cells) > 1 or not grid)
+        line = _line(cells, below, names=names)
         in_head = row.parent is not None and row.parent.tag == "thead"
         if (names or in_head) and named == len(grid):
             named += 1
         grid.append(line)
-        if sum(map(len, grid[-1:])) * len(grid) > MOST_CELLS:
-            break
-    text = _text(caption, skips) if caption is not None and not skips(caption) else ""
+        if len(line) * len(grid) > MOST_CELLS:
+            raise LimitExceeded(
+                f"a table has over {MOST_CELLS // 1_000_000} million cells",
+                hint="give its records as CSV",
+            )
+    seen = caption is not None and not skips(caption)
+    text = _text(caption, skips, leaves) if caption is not None and seen else ""
     return text, grid, named if 0 < named < len(grid) else header_rows(grid)
 
 
 def _line(
-    cells: list[LexborNode], below: dict[int, tuple[int, str]], skips: Skips, *, names: bool
+    cells: list[tuple[LexborNode, str]], below: dict[int, tuple[int, str]], *, names: bool
 ) -> list[str]:
     line: list[str] = []
 
@@ -73,9 +84,8 @@ def _line(
             else:
                 del below[column]
 
-    for cell in cells:
+    for cell, text in cells:
         fill()
-        text = _text(cell, skips)
         height = _span(cell, "rowspan")
         for place in range(_span(cell, "colspan")):
             shown = text if names or place == 0 else ""
@@ -109,7 +119,7 @@ def _cells(row: LexborNode) -> Iterator[LexborNode]:
     return (cell for cell in _children(row) if cell.tag in ("td", "th"))
 
 
-def _text(root: LexborNode, skips: Skips) -> str:
+def _text(root: LexborNode, skips: Skips, leaves: Leaves) -> str:
     """Return all that a cell says in one line; items and inner rows are parted by semicolons."""
     parts: list[str] = []
     node: LexborNode | None = root.child
@@ -117,21 +127,22 @@ def _text(root: LexborNode, skips: Skips) -> str:
         if node.is_text_node:
             parts.append(node.text_content or "")
         elif node.is_element_node and not skips(node):
-            if node.tag in ("li", "tr", "dt"):
-                parts.append("; ")
-            elif node.tag in ("td", "th"):
-                parts.append(", ")
-            elif node.tag in _BREAKS:
-                parts.append(" ")
-            if node.child is not None:
+            if node.tag == "sup":
+                parts.append(superscript(node.text(deep=True)))
+            elif node.child is not None:
+                parts.append(_PARTING.get(node.tag or "", ""))
                 node = node.child
                 continue
-        while node is not None and node.next is None:
+            else:
+                parts.append(_PARTING.get(node.tag or "", ""))
+            leaves(node)
+        while node is not None and node.mem_id != root.mem_id and node.next is None:
             node = node.parent
-            if node is None or node.mem_id == root.mem_id:
-                return joined(parts)
-            parts.append(" " if node.tag in _BREAKS else "")
-        node = None if node is None else node.next
+            if node is not None:
+                parts.append(" " if node.tag in _BREAKS else "")
+                leaves(node)
+        node = None if node is None or node.mem_id == root.mem_id else node.next
+    leaves(root)
     return joined(parts)
 
 
