@@ -22,6 +22,8 @@ _STROKES = str.maketrans(
 def clean(text: str) -> str:
     """Return the text that is stored and that offsets point into: NFC, without NUL and lone
     surrogates, with `\\n` as the only line end."""
+    if text.isascii() and "\r" not in text and "\x00" not in text:
+        return text
     return unicodedata.normalize("NFC", _REMOVED.sub("", _LINE_ENDS.sub("\n", text)))
 
 

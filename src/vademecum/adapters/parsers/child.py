@@ -6,38 +6,48 @@ The request is a JSON line `{"uri": …}`, then the bytes; the answer is one JSO
 import json
 import resource
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 
-from vademecum.adapters.parsers.limits import CPU_SECONDS, MEMORY_BYTES, MOST_CHARACTERS
+from vademecum.adapters.parsers import media_type
+from vademecum.adapters.parsers.delimited import parse_delimited
+from vademecum.adapters.parsers.dispatch import READERS, parse
+from vademecum.adapters.parsers.json_values import parse_json, parse_json_lines
+from vademecum.adapters.parsers.limits import CPU_SECONDS, MEMORY_BYTES
+from vademecum.adapters.parsers.mail import parse_mail, parse_mbox
 from vademecum.adapters.parsers.markdown import parse_markdown
-from vademecum.adapters.parsers.media_type import JSON, MARKDOWN, PDF, TEXT, media_type
+from vademecum.adapters.parsers.office.opendocument import parse_opendocument
+from vademecum.adapters.parsers.office.slides import parse_pptx
+from vademecum.adapters.parsers.office.word import parse_docx
+from vademecum.adapters.parsers.office.workbook import parse_xlsx
 from vademecum.adapters.parsers.pdf import parse_pdf
-from vademecum.adapters.parsers.plain import parse_json, parse_text
-from vademecum.errors import LimitExceeded, VademecumError
-from vademecum.model.document import ParsedDocument
+from vademecum.adapters.parsers.plain import parse_text
+from vademecum.adapters.parsers.rich_text import parse_rtf
+from vademecum.adapters.parsers.web.epub import parse_epub
+from vademecum.adapters.parsers.web.html_reader import parse_html
+from vademecum.errors import VademecumError
 
-Reader = Callable[[bytes, str, str], ParsedDocument]
-
-
-READERS: dict[str, Reader] = {
-    PDF: parse_pdf,
-    MARKDOWN: parse_markdown,
-    TEXT: parse_text,
-    JSON: parse_json,
-}
-
-
-def parse(content: bytes, uri: str) -> ParsedDocument:
-    """Read one document in this process."""
-    kind = media_type(content, uri)
-    parsed = READERS[kind](content, uri, kind)
-    if len(parsed.text) > MOST_CHARACTERS:
-        raise LimitExceeded(
-            f"{uri} holds over {MOST_CHARACTERS // 1_000_000} million characters",
-            hint="split the document",
-        )
-    return parsed
+READERS.update(
+    {
+        media_type.PDF: parse_pdf,
+        media_type.MARKDOWN: parse_markdown,
+        media_type.TEXT: parse_text,
+        media_type.HTML: parse_html,
+        media_type.CSV: parse_delimited,
+        media_type.TSV: parse_delimited,
+        media_type.JSON: parse_json,
+        media_type.JSON_LINES: parse_json_lines,
+        media_type.RTF: parse_rtf,
+        media_type.MAIL: parse_mail,
+        media_type.MBOX: parse_mbox,
+        media_type.EPUB: parse_epub,
+        media_type.DOCX: parse_docx,
+        media_type.XLSX: parse_xlsx,
+        media_type.PPTX: parse_pptx,
+        media_type.ODT: parse_opendocument,
+        media_type.ODS: parse_opendocument,
+        media_type.ODP: parse_opendocument,
+    }
+)
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ import regex
 from vademecum.model.document import Block, BlockKind, MetadataValue, ParsedDocument
 from vademecum.text.normalise import clean
 
-_BLANKS = regex.compile(r"\s+")
-_TRAILING = regex.compile(r"[^\S\n]+(?=\n|\Z)")
+_EXPONENT = regex.compile(r"[-+\u2212]?\d{1,3}")
+_SUPERSCRIPT = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 
 
 class Composer:
@@ -26,6 +26,11 @@ class Composer:
         self._page_starts: list[int] = []
         self._path: list[tuple[int, str]] = []
 
+    @property
+    def text(self) -> str:
+        """What was put together so far."""
+        return "".join(self._parts)
+
     def page(self) -> None:
         """Begin the next page."""
         if self._length:
@@ -34,7 +39,7 @@ class Composer:
 
     def heading(self, text: str, level: int) -> None:
         """Add a heading; `level` counts from 1, deeper ones than 6 count as 6."""
-        name = _BLANKS.sub(" ", clean(text)).strip()
+        name = one_line(clean(text))
         if not name:
             return
         level = max(1, min(6, level))
@@ -46,10 +51,11 @@ class Composer:
         self._add("paragraph", text)
 
     def item(self, text: str, *, marker: str = "-", depth: int = 0) -> None:
-        """Add a list item; `depth` counts the lists around its own."""
+        """Add a list item, or with an empty `marker` what follows inside of one or a record;
+        `depth` counts the lists around its own."""
         text = clean(text).strip()
         if text:
-            self._add("list", f"{'  ' * depth}{marker} {text}".lstrip("\n"))
+            self._add("list", f"{'  ' * depth}{marker} {text}" if marker else "  " * depth + text)
 
     def code(self, text: str) -> None:
         self._add("code", text)
@@ -75,25 +81,38 @@ class Composer:
         text = "\n".join([*header, *lines[header_rows:]])
         self._add("table", text, header=len("\n".join(header)))
 
+    def part(self, parsed: ParsedDocument, *, below: int = 0) -> None:
+        """Add the blocks of a document that stands inside of this one; its headings go `below`
+        levels deeper."""
+        for block in parsed.blocks:
+            text = parsed.text[block.start : block.end]
+            if block.kind == "heading":
+                self.heading(text, block.level + below)
+            else:
+                header = parsed.text[block.start : block.header_end] if block.header_end else ""
+                self._add(block.kind, text, header=len(header))
+
     def document(
         self,
         *,
         title: str,
         media_type: str,
+        name: str = "",
         language: str = "",
         metadata: Mapping[str, MetadataValue] | None = None,
         warnings: Sequence[str] = (),
         unread: Sequence[str] = (),
     ) -> ParsedDocument:
-        """Return what was put together; without a title the first heading is the title."""
-        text = "".join(self._parts)
+        """Return what was put together; without a title the first heading is the title, and
+        `name` where there is none."""
+        text = self.text
         headings = (block for block in self._blocks if block.kind == "heading")
         first = next((text[block.start : block.end] for block in headings), "")
         return ParsedDocument(
             text=text,
             blocks=tuple(self._blocks),
             page_starts=tuple(self._page_starts),
-            title=_BLANKS.sub(" ", clean(title)).strip() or first,
+            title=one_line(clean(title)) or first or name,
             media_type=media_type,
             language=language,
             metadata=dict(metadata or {}),
@@ -102,7 +121,7 @@ class Composer:
         )
 
     def _add(self, kind: BlockKind, text: str, *, level: int = 0, header: int = 0) -> None:
-        text = _TRAILING.sub("", clean(text)).strip("\n")
+        text = _without_ends(clean(text)).strip("\n")
         if not text.strip():
             return
         if self._blocks and self._blocks[-1].end == self._length:
@@ -125,5 +144,20 @@ class Composer:
         self._length += len(text)
 
 
+def one_line(text: str) -> str:
+    """Return a text with one blank for each stretch of blanks and line breaks, none at its ends."""
+    return " ".join(text.split())
+
+
+def _without_ends(text: str) -> str:
+    """Return a text without blanks at the ends of its lines."""
+    return "\n".join(map(str.rstrip, text.split("\n")))
+
+
+def superscript(text: str) -> str:
+    """Return digits as superscript ones, so that ten to the sixth does not become 106."""
+    return text.translate(_SUPERSCRIPT) if _EXPONENT.fullmatch(text.strip()) else text
+
+
 def _cell(text: str) -> str:
-    return _BLANKS.sub(" ", clean(text)).strip().replace("|", "\\|")
+    return one_line(clean(text)).replace("|", "\\|")

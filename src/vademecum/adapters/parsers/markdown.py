@@ -3,7 +3,9 @@
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from vademecum.adapters.parsers.plain import decode, parse_text
+from vademecum.adapters.parsers.decode import decode
+from vademecum.adapters.parsers.front_matter import split_front_matter
+from vademecum.adapters.parsers.plain import parse_text
 from vademecum.model.document import Block, BlockKind, ParsedDocument
 from vademecum.text.normalise import clean
 
@@ -21,7 +23,10 @@ _KINDS: dict[str, BlockKind] = {
 
 def parse_markdown(content: bytes, uri: str, media_type: str) -> ParsedDocument:
     """Read Markdown: headings of both styles, lists, tables, fences, by their lines."""
-    text = clean(decode(content))
+    metadata, text = split_front_matter(clean(decode(content)))
+    text = text.lstrip("\n") if metadata else text
+    told = metadata.pop("title", "")
+    language = str(metadata.get("lang") or metadata.get("language") or "")
     line_starts = [0]
     for line in text.split("\n"):
         line_starts.append(line_starts[-1] + len(line) + 1)
@@ -59,8 +64,10 @@ def parse_markdown(content: bytes, uri: str, media_type: str) -> ParsedDocument:
         text=text,
         blocks=_with_rest(blocks, text),
         page_starts=(),
-        title=title or parse_text(content, uri, media_type).title,
+        title=str(told or title) or parse_text(text.encode(), uri, media_type).title,
         media_type=media_type,
+        language=language[:3].partition("-")[0].lower() if language[:2].isalpha() else "",
+        metadata=metadata,
         warnings=(),
     )
 

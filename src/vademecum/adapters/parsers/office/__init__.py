@@ -1,0 +1,1 @@
+"""How are the documents of office programs read?"""

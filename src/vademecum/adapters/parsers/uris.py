@@ -1,0 +1,13 @@
+"""What does a document's address call it, where the document itself has no title?"""
+
+from pathlib import PurePosixPath
+
+
+def name_of(uri: str) -> str:
+    """Return the last part without its ending, with blanks for the signs that stand for them."""
+    return PurePosixPath(uri).stem.replace("-", " ").replace("_", " ") or uri
+
+
+def suffix_of(uri: str) -> str:
+    """Return the ending in small letters with its dot, or an empty string."""
+    return PurePosixPath(uri.lower()).suffix

@@ -1,0 +1,1 @@
+"""How are pages and books of the web read?"""
