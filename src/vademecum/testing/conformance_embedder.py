@@ -131,6 +131,14 @@ class EmbedderConformance:
         assert bool(ends) == bool(text.strip())
         assert not ends or text[ends[-1] :].strip("\u200b\u200d\u00ad \n\t\udfff") == ""
 
+    @pytest.mark.parametrize("parting", " \n\t")
+    def test_what_follows_a_blank_changes_no_token_before_it(
+        self, embedder: FullEmbedder, parting: str
+    ) -> None:
+        for text in (*TEXTS, *ODD_TEXTS):
+            own = embedder.ends(text)
+            assert embedder.ends(f"{text}{parting}and more")[: len(own)] == own
+
     @pytest.mark.parametrize("role", ROLES)
     async def test_odd_texts_have_vectors(self, embedder: FullEmbedder, role: Role) -> None:
         vectors = await embedder.embed(ODD_TEXTS, role)
