@@ -45,6 +45,17 @@ class Composer:
     def paragraph(self, text: str) -> None:
         self._add("paragraph", text)
 
+    def paragraph_over_pages(self, parts: Sequence[str]) -> None:
+        """Add one paragraph; every part but the first begins the next page. Parts are put one
+        after the other as they are, so that each but the last brings the blank at its end."""
+        whole = [_TRAILING.sub("", clean(part)).strip("\n") for part in parts[-1:]]
+        whole = [*(clean(part) for part in parts[:-1]), *whole]
+        self._add("paragraph", "".join(whole))
+        start = self._blocks[-1].start
+        for part in whole[:-1]:
+            start += len(part)
+            self._page_starts.append(start)
+
     def item(self, text: str, *, marker: str = "-", depth: int = 0) -> None:
         """Add a list item; `depth` counts the lists around its own."""
         text = clean(text).strip()
