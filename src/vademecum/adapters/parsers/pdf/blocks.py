@@ -125,10 +125,10 @@ def _goes_on(piece: _Piece, following: _Piece) -> bool:
 
 def _pieces(items: Sequence[Item], body: float, names: Mapping[str, int]) -> Iterator[_Piece]:
     """Yield the tables, headings, list items and paragraphs of one page, their lines joined."""
-    pitch = _pitch([item for item in items if isinstance(item, Line)])
+    pitches = _pitches([item for item in items if isinstance(item, Line)])
     held: list[Line] = []
     for item in items:
-        if held and (isinstance(item, Table) or not _continues(held, item, body, pitch, names)):
+        if held and (isinstance(item, Table) or not _continues(held, item, body, pitches, names)):
             yield _piece(held, body, names)
             held = []
         if isinstance(item, Table):
@@ -139,24 +139,24 @@ def _pieces(items: Sequence[Item], body: float, names: Mapping[str, int]) -> Ite
         yield _piece(held, body, names)
 
 
-def _pitch(lines: Sequence[Line]) -> float:
-    """Return the most frequent step from baseline to baseline, of the type size."""
+def _pitches(lines: Sequence[Line]) -> dict[float, float]:
+    """Return for each type size the most frequent step from baseline to baseline, in sizes."""
     low, high = _PITCHES
-    steps = Counter(
-        round((after.baseline - before.baseline) / after.size, 1)
-        for before, after in pairwise(lines)
-        if after.size > 0
-        and abs(after.size - before.size) < _SAME_SIZE
-        and low <= (after.baseline - before.baseline) / after.size <= high
-    )
-    if not steps:
-        return _USUAL_PITCH
-    most, count = steps.most_common(1)[0]
-    return most if count >= _FEWEST_STEPS else max(most, _USUAL_PITCH)
+    steps: dict[float, Counter[float]] = {}
+    for before, after in pairwise(lines):
+        if after.size > 0 and abs(after.size - before.size) < _SAME_SIZE:
+            step = round((after.baseline - before.baseline) / after.size, 1)
+            if low <= step <= high:
+                steps.setdefault(after.size, Counter())[step] += 1
+    pitches = {}
+    for size, counted in steps.items():
+        most, count = counted.most_common(1)[0]
+        pitches[size] = most if count >= _FEWEST_STEPS else max(most, _USUAL_PITCH)
+    return pitches
 
 
 def _continues(
-    held: Sequence[Line], line: Line, body: float, pitch: float, names: Mapping[str, int]
+    held: Sequence[Line], line: Line, body: float, pitches: Mapping[float, float], names: Mapping[str, int]
 ) -> bool:
     last = held[-1]
     if abs(last.size - line.size) > _SAME_SIZE or last.turned != line.turned:
@@ -174,7 +174,8 @@ def _continues(
         return True
     if step < -0.5 * size:  # the next column
         return not heading and not _ENDED.search(last.text)
-    if step > _WIDER * max(pitch, _USUAL_PITCH if heading else 1.0) * size:
+    pitch = max(pitches.get(line.size, _USUAL_PITCH), _USUAL_PITCH if heading else 1.0)
+    if step > _WIDER * pitch * size:
         return False
     return heading or step < 0.5 * size or not _begins_anew(held, line)
 
@@ -194,7 +195,7 @@ def _begins_anew(held: Sequence[Line], line: Line) -> bool:
 
 def _is_heading(held: Sequence[Line], body: float) -> bool:
     text = "".join(line.text for line in held)
-    if len(text) > _HEADING_LETTERS or not _LETTERS.search(text):
+    if len(text) > _HEADING_LETTERS or not _LETTERS.search(text) or text[0].islower():
         return False
     if held[0].size > body * _LARGER:
         return True

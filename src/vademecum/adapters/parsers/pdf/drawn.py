@@ -22,6 +22,7 @@ _MOST_OBJECTS = 60_000
 _MOST_PATHS = 8_000  # more is a drawing or a map, not a table
 _MOST_SEGMENTS = 4_000
 _MOST_FILLS = 400
+_NEAR_FILLS = 12
 _DEEPEST = 8
 _THIN = 3.0  # points: a box no higher or no wider is a line
 _SHORTEST = 6.0
@@ -189,9 +190,11 @@ class _Pen:
             return
         segments = pdfium.FPDFPath_CountSegments(item)
         fill = self.colour(item, stroke=False) if filled else None
+        # A box in the colour of the one around it shows no edges.
+        nested = not stroked and fill is not None and _is_nested(drawn, box, fill[0])
         if filled and segments in _RECTANGLE_SEGMENTS:
             self._fill(drawn, item, box, fill)
-        if self._seen(item, box, fill, stroked=stroked):
+        if not nested and self._seen(item, box, fill, stroked=stroked):
             self._rulings(drawn, item, matrix, box, segments)
 
     def _seen(
@@ -278,6 +281,13 @@ def _add_edge(drawn: Drawn, box: Box) -> None:
 def _alike(colour: Colour, other: Colour | None) -> bool:
     return other is not None and all(
         abs(mine - theirs) <= _SAME_COLOUR for mine, theirs in zip(colour, other, strict=True)
+    )
+
+
+def _is_nested(drawn: Drawn, box: Box, fill: Colour) -> bool:
+    return any(
+        under.around(box) and under.area > box.area and _alike(fill, colour)
+        for under, colour in reversed(drawn.fills[-_NEAR_FILLS:])
     )
 
 

@@ -17,6 +17,7 @@ _FEWEST_PAGES = 2
 _FEWEST_OF_ONE_SIDE = 3  # of the even or the odd pages
 _LARGER = 1.12
 _DIGITS = regex.compile(r"\d+")
+_WORD = regex.compile(r"\p{L}{3}")
 _ROMAN = regex.compile(r"\W*[ivxlc]{1,7}\W*", regex.I)
 _ROW_STEP = 2.4  # of the type size: a row of a table is no further from the one above
 
@@ -46,7 +47,12 @@ def without_furniture(sheets: Sequence[Sheet], body: float) -> tuple[list[list[I
             name = next((n for n in names.get(id(item), ()) if n in repeated), None)
             if name is None:
                 stays.append(item)
-            elif isinstance(item, Line) and item.size > _LARGER * body and name not in seen:
+            elif (
+                isinstance(item, Line)
+                and item.size > _LARGER * body
+                and _WORD.search(item.text)
+                and name not in seen
+            ):
                 stays.append(item)
                 seen.add(name)
             else:
