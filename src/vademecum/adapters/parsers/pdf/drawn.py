@@ -18,10 +18,11 @@ Matrix = tuple[float, float, float, float, float, float]
 
 _IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 _WHITE: Colour = (255, 255, 255)
+_OPAQUE = 255
 _MOST_OBJECTS = 60_000
 _MOST_PATHS = 8_000  # more is a drawing or a map, not a table
 _MOST_SEGMENTS = 4_000
-_MOST_FILLS = 400
+_MOST_FILLS = 2_000
 _NEAR_FILLS = 12
 _DEEPEST = 8
 _THIN = 3.0  # points: a box no higher or no wider is a line
@@ -194,6 +195,8 @@ class _Pen:
         nested = not stroked and fill is not None and _is_nested(drawn, box, fill[0])
         if filled and segments in _RECTANGLE_SEGMENTS:
             self._fill(drawn, item, box, fill)
+        else:
+            self._other_ground(drawn, item, box)
         if not nested and self._seen(item, box, fill, stroked=stroked):
             self._rulings(drawn, item, matrix, box, segments)
 
@@ -208,18 +211,34 @@ class _Pen:
             return False  # the page's own background
         return fill is not None and fill[1] > 0 and not _alike(fill[0], _WHITE)
 
-    def _fill(self, drawn: Drawn, item: object, box: Box, fill: tuple[Colour, int] | None) -> None:
-        if len(drawn.fills) >= _MOST_FILLS or min(box.width, box.height) <= _THIN:
+    def _fill(
+        self, drawn: Drawn, item: object, box: Box, fill: tuple[Colour, int] | None
+    ) -> None:
+        """Note a filled rectangle, and which texts it covers."""
+        if min(box.width, box.height) <= _THIN:
             return
-        if pdfium.FPDFPageObj_HasTransparency(item):
+        if fill is None or fill[1] < _OPAQUE or pdfium.FPDFPageObj_HasTransparency(item):
+            drawn.fills.append((box, None))
             return
-        drawn.fills.append((box, fill[0] if fill else None))
+        drawn.fills.append((box, fill[0]))
         clip = pdfium.FPDFPageObj_GetClipPath(item)
-        if fill is None or fill[1] < 255 or (clip and pdfium.FPDFClipPath_CountPaths(clip) > 0):
+        if clip and pdfium.FPDFClipPath_CountPaths(clip) > 0:
             return  # what is seen of it may be less than its box
         for address, text in drawn.texts:
             if text.area > 0 and box.around(text):
                 drawn.unseen.setdefault(address, "covered")
+
+    def _other_ground(self, drawn: Drawn, item: object, box: Box) -> None:
+        """Note what is of another form, or a thick line: text may stand on it in any colour."""
+        width = ctypes.c_float()
+        if min(box.width, box.height) <= _THIN:
+            pdfium.FPDFPageObj_GetStrokeWidth(item, width)
+            if width.value <= _THIN:
+                return
+        half = width.value / 2
+        drawn.fills.append(
+            (Box(box.x0 - half, box.top - half, box.x1 + half, box.bottom + half), None)
+        )
 
     def _rulings(self, drawn: Drawn, item: object, matrix: Matrix, box: Box, segments: int) -> None:
         if box.height <= _THIN or box.width <= _THIN:
@@ -293,6 +312,8 @@ def _is_nested(drawn: Drawn, box: Box, fill: Colour) -> bool:
 
 def _background(drawn: Drawn, box: Box) -> Colour | None:
     """Return the colour of what was painted last under a text; None where it is not plain."""
+    if len(drawn.fills) > _MOST_FILLS:
+        return None
     x, y = (box.x0 + box.x1) / 2, (box.top + box.bottom) / 2
     return next((fill for under, fill in reversed(drawn.fills) if under.holds(x, y)), _WHITE)
 
