@@ -20,6 +20,7 @@ _PROSE_LETTERS = 18  # a line of a column holds that many, a cell of a table few
 _PROSE_SHARE = 0.6
 _LEAPS_UP = 0.3
 _MOST_ITEMS = 3_000
+_NO_BLANK = 0.1  # of the type size
 
 
 def in_reading_order(items: Sequence[Item]) -> list[Item]:
@@ -154,9 +155,10 @@ def _rejoined(items: Sequence[Item]) -> list[Item]:
             and abs(item.baseline - last.baseline) < 0.5 * max(item.size, 1.0)
             and item.box.x0 >= last.box.x0
         ):
+            blank = " " if item.box.x0 - last.box.x1 > _NO_BLANK * item.size else ""
             joined[-1] = replace(
                 last,
-                text=f"{last.text} {item.text}",
+                text=f"{last.text}{blank}{item.text}",
                 box=union([last.box, item.box]),
                 bold=last.bold and item.bold,
                 parts=last.parts + item.parts,

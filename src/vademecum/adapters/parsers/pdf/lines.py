@@ -18,7 +18,10 @@ _FONT_NAME_BYTES = 128
 _BOLD = 600
 # Of the type size: a blank wider than that parts what stands beside each other.
 _WIDE_GAP = 1.6
-_RISE = 0.6
+_RISE = 0.25
+_LEAP_BACK = 2.5
+_SMALLEST = 4.0
+_FEWEST_STACKED = 4
 _WORD_GAP = 0.2
 
 
@@ -232,26 +235,30 @@ def _size(reader: Reader, first: Type, last: Type, middle: int) -> float:
 
 def _parts(reader: Reader, glyphs: Sequence[Glyph], row: int, *, anew: bool) -> Iterator[Line]:
     """Part a line at wide blanks, and where it goes on in the next one."""
+    if not glyphs:
+        return
+    size = max(reader.type_at(glyphs[0].place).size, _SMALLEST)
     held: list[Glyph] = []
+    box = glyphs[0].box
     for glyph in glyphs:
-        if held and _parted(held[-1], glyph):
+        if held and _parted(held[-1], box, glyph, size):
             yield _line(reader, held, row, anew=anew)
             held = []
+        box = union([box, glyph.box]) if held else glyph.box
         held.append(glyph)
-    if held:
-        yield _line(reader, held, row, anew=anew)
+    yield _line(reader, held, row, anew=anew)
 
 
-def _parted(last: Glyph, glyph: Glyph) -> bool:
-    height = max(last.box.height, glyph.box.height, 4.0)
+def _parted(last: Glyph, line: Box, glyph: Glyph, size: float) -> bool:
+    """Tell whether a character stands apart from the line before it: far to the right, back to
+    the left, above or below."""
     between = glyph.box.x0 - last.box.x1
     if LINE_HYPHENS.match(last.char) and between < 0:
         return True
-    # Box heights are those of the letters, so twice the gap is measured for a small one.
-    if between > 2 * _WIDE_GAP * height or between < -4 * height:
+    if between > _WIDE_GAP * size or between < -_LEAP_BACK * size:
         return True
-    return (glyph.box.top + _RISE * height > last.box.bottom + height) or (
-        glyph.box.bottom < last.box.top - _RISE * height
+    return (
+        glyph.box.top > line.bottom + _RISE * size or glyph.box.bottom < line.top - _RISE * size
     )
 
 
@@ -290,6 +297,10 @@ def cell_lines(glyphs: Sequence[Glyph], text: str) -> list[tuple[float, str]]:
             lines[-1].append(glyph)
         else:
             lines.append([glyph])
+    if len(lines) >= _FEWEST_STACKED and len(glyphs) <= 2 * len(lines):
+        # Letters that stand on top of each other are of a text that is turned.
+        middle = sum(g.box.top + g.box.bottom for g in glyphs) / (2 * len(glyphs))
+        return [(middle, _text(glyphs, text))]
     placed = [
         (sum(g.box.top + g.box.bottom for g in line) / (2 * len(line)), _text(line, text))
         for line in lines

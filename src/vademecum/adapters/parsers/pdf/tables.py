@@ -18,6 +18,7 @@ _MOST_HEADER_ROWS = 4
 _LONGEST_CELL = 1_500
 _FILLED_SHARE = 0.3
 _NUMBER = regex.compile(r"[^\p{L}]*\d[^\p{L}]*(?:%|\p{Sc}|\p{L}{1,3})?")
+_FEWEST_STACKS = 3
 _SAME_LINE = 3.0  # points between baselines
 
 
@@ -165,7 +166,17 @@ def _body_rows(filled: Sequence[_Filled], width: int) -> list[tuple[str, ...]]:
 
 
 def _inner_rows(filled: Sequence[_Filled]) -> list[float]:
-    """Return where rows stand that no ruling parts: numbers under each other, beside others."""
+    """Return where rows stand that no ruling parts: as many lines in every column, or numbers
+    under each other, beside others."""
+    stacked = [item.lines for item in filled]
+    if len(stacked) >= _FEWEST_STACKS and len({len(lines) for lines in stacked}) == 1:
+        places = [[middle for middle, _ in lines] for lines in stacked]
+        if len(places[0]) >= _FEWEST_STACKS and all(
+            abs(place - first) <= _SAME_LINE
+            for column in places
+            for place, first in zip(column, places[0], strict=True)
+        ):
+            return places[0]
     numbers = [
         item.lines
         for item in filled
