@@ -156,7 +156,11 @@ def _pitches(lines: Sequence[Line]) -> dict[float, float]:
 
 
 def _continues(
-    held: Sequence[Line], line: Line, body: float, pitches: Mapping[float, float], names: Mapping[str, int]
+    held: Sequence[Line],
+    line: Line,
+    body: float,
+    pitches: Mapping[float, float],
+    names: Mapping[str, int],
 ) -> bool:
     last = held[-1]
     if abs(last.size - line.size) > _SAME_SIZE or last.turned != line.turned:

@@ -211,9 +211,7 @@ class _Pen:
             return False  # the page's own background
         return fill is not None and fill[1] > 0 and not _alike(fill[0], _WHITE)
 
-    def _fill(
-        self, drawn: Drawn, item: object, box: Box, fill: tuple[Colour, int] | None
-    ) -> None:
+    def _fill(self, drawn: Drawn, item: object, box: Box, fill: tuple[Colour, int] | None) -> None:
         """Note a filled rectangle, and which texts it covers."""
         if min(box.width, box.height) <= _THIN:
             return

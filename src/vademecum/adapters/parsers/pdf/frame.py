@@ -95,6 +95,8 @@ class Frame:
         return self.top - y, self.right - x
 
     def box(self, left: float, bottom: float, right: float, top: float) -> Box:
+        if self.quarters == 0:
+            return Box(left - self.left, self.top - top, right - self.left, self.top - bottom)
         x0, y0 = self.point(left, bottom)
         x1, y1 = self.point(right, top)
         return Box(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))

@@ -3,7 +3,7 @@
 import ctypes
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,6 +22,7 @@ _RISE = 0.25
 _LEAP_BACK = 2.5
 _SMALLEST = 4.0
 _FEWEST_STACKED = 4
+_NONE: Mapping[int, Box] = {}
 _WORD_GAP = 0.2
 
 
@@ -102,11 +103,16 @@ def _numbers(raw: pypdfium2.PdfTextPage, text: str, count: int) -> list[int]:
 
 
 class Reader:
-    """Reads places and types of characters into C values that are made once."""
+    """Reads places and types of characters into C values that are made once. `unseen` are the
+    text objects that are left out, by address, with their places; `hidden` counts their letters.
+    """
 
-    def __init__(self, page: TextPage, frame: Frame) -> None:
+    def __init__(self, page: TextPage, frame: Frame, unseen: Mapping[int, Box] = _NONE) -> None:
         self.page = page
         self.frame = frame
+        self.hidden = 0
+        self._unseen = unseen
+        self._everywhere = any(box.area <= 0 for box in unseen.values())
         self._corners = tuple(ctypes.c_double() for _ in range(4))
         self._matrix = pdfium.FS_MATRIX()
         self._name = ctypes.create_string_buffer(_FONT_NAME_BYTES)
@@ -146,19 +152,28 @@ class Reader:
             boxes.append(self.frame.box(left.value, bottom.value, right.value, top.value))
         return boxes
 
-    def glyphs(self, start: int, end: int) -> Iterator[Glyph]:
-        """Yield the characters of a stretch of the page's text, but for blanks."""
+    def glyphs(self, start: int, end: int) -> list[Glyph]:
+        """Return the seen characters of a stretch of the page's text, but for blanks."""
         left, top, right, bottom = self._corners
         raw, numbers, text = self.page.raw, self.page.numbers, self.page.text
+        found = []
         for place in range(start, end):
             char = text[place]
             if char.isspace() or char == "\x00":
                 continue
+            if self._unseen and self._object_at(place) in self._unseen:
+                self.hidden += 1
+                continue
             pdfium.FPDFText_GetCharBox(raw, numbers[place], left, right, bottom, top)
             box = self.frame.box(left.value, bottom.value, right.value, top.value)
-            yield Glyph(place, char, box)
+            found.append(Glyph(place, char, box))
+        return found
 
-    def object_at(self, place: int) -> int:
+    def may_hide(self, box: Box) -> bool:
+        """Tell whether something that is left out stands there."""
+        return self._everywhere or any(box.meets(other) for other in self._unseen.values())
+
+    def _object_at(self, place: int) -> int:
         """Return the address of the text object that a character belongs to, or 0."""
         item = pdfium.FPDFText_GetTextObject(self.page.raw, self.page.numbers[place])
         return ctypes.addressof(item.contents) if item else 0
@@ -188,7 +203,7 @@ def lines_of(
             if line is not None:
                 lines.append(line)
             else:
-                lines += _parts(reader, list(reader.glyphs(start, end)), row, anew=anew)
+                lines += _parts(reader, reader.glyphs(start, end), row, anew=anew)
             continue
         while first < len(glyphs) and glyphs[first].place < start:
             first += 1
@@ -207,8 +222,11 @@ def _plain_line(reader: Reader, start: int, end: int, row: int) -> Line | None:
     boxes = reader.rectangles(start, end)
     if not boxes:
         return None
-    first, last = reader.type_at(start), reader.type_at(end - 1)
-    box = union(boxes)
+    box = boxes[0] if len(boxes) == 1 else union(boxes)
+    if reader.may_hide(box):
+        return None
+    first = reader.type_at(start)
+    last = first if len(boxes) == 1 else reader.type_at(end - 1)
     turned = first.quarters != reader.frame.quarters
     gap = _WIDE_GAP * max(last.size, 1.0)
     for before, after in pairwise(boxes):
@@ -239,26 +257,31 @@ def _parts(reader: Reader, glyphs: Sequence[Glyph], row: int, *, anew: bool) -> 
         return
     size = max(reader.type_at(glyphs[0].place).size, _SMALLEST)
     held: list[Glyph] = []
-    box = glyphs[0].box
+    top, bottom = glyphs[0].box.top, glyphs[0].box.bottom
     for glyph in glyphs:
-        if held and _parted(held[-1], box, glyph, size):
+        box = glyph.box
+        if held and (
+            box.top > bottom + _RISE * size
+            or box.bottom < top - _RISE * size
+            or _parted(held[-1], glyph, size)
+        ):
             yield _line(reader, held, row, anew=anew)
             held = []
-        box = union([box, glyph.box]) if held else glyph.box
+        if not held:
+            top, bottom = box.top, box.bottom
+        elif box.top < top or box.bottom > bottom:
+            top, bottom = min(top, box.top), max(bottom, box.bottom)
         held.append(glyph)
     yield _line(reader, held, row, anew=anew)
 
 
-def _parted(last: Glyph, line: Box, glyph: Glyph, size: float) -> bool:
-    """Tell whether a character stands apart from the line before it: far to the right, back to
-    the left, above or below."""
+def _parted(last: Glyph, glyph: Glyph, size: float) -> bool:
+    """Tell whether a character stands far to the right of the one before, or back to its left."""
     between = glyph.box.x0 - last.box.x1
-    if LINE_HYPHENS.match(last.char) and between < 0:
-        return True
-    if between > _WIDE_GAP * size or between < -_LEAP_BACK * size:
-        return True
     return (
-        glyph.box.top > line.bottom + _RISE * size or glyph.box.bottom < line.top - _RISE * size
+        between > _WIDE_GAP * size
+        or between < -_LEAP_BACK * size
+        or (between < 0 and LINE_HYPHENS.match(last.char) is not None)
     )
 
 

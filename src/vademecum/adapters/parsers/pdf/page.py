@@ -91,32 +91,36 @@ def _is_filled_in(page: pypdfium2.PdfPage, index: int) -> bool:
 
 
 def _read(text: TextPage, frame: Frame, drawn: Drawn) -> PageRead:
-    reader = Reader(text, frame)
-    unseen = drawn.unseen
-    if unseen and image_covers(drawn, frame, _SCAN_SHARE):
-        unseen = {item: why for item, why in unseen.items() if why != "invisible"}
+    covered = bool(drawn.unseen) and image_covers(drawn, frame, _SCAN_SHARE)
+    reader = Reader(
+        text,
+        frame,
+        {
+            address: box
+            for address, box in drawn.texts
+            if address in drawn.unseen and not (covered and drawn.unseen[address] == "invisible")
+        },
+    )
     grids = []
     if len(drawn.horizontal) + len(drawn.vertical) >= _FEWEST_RULINGS:
         grids = grids_of(drawn.horizontal, drawn.vertical)
     glyphs: list[Glyph] | None = None
-    hidden = 0
     tables: list[Table] = []
-    if unseen or grids:
-        every = list(reader.glyphs(0, len(text.text)))
-        glyphs = [g for g in every if reader.object_at(g.place) not in unseen] if unseen else every
-        hidden = len(every) - len(glyphs)
+    if grids:
+        glyphs = reader.glyphs(0, len(text.text))
         for grid in grids:
             table = table_in(grid, glyphs, text.text)
             if table is not None:
                 tables.append(table)
                 glyphs = [glyph for glyph in glyphs if not _inside(glyph, grid.box)]
     lines = lines_of(reader, glyphs)
+    hidden = reader.hidden
     whole = "\n".join(line.text for line in lines)
     if not tables and is_unmapped(whole):
         return PageRead(height=frame.height, hidden=hidden, unmapped=bool(whole))
     bad = has_bad_blanks(whole)
     if bad:
-        again = lines_of(reader, glyphs or list(reader.glyphs(0, len(text.text))), anew=True)
+        again = lines_of(reader, glyphs or reader.glyphs(0, len(text.text)), anew=True)
         bad = has_bad_blanks("\n".join(line.text for line in again))
         lines = lines if bad else again
     tidied = (replace(line, text=tidy(line.text)) for line in lines)

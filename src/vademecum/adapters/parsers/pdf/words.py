@@ -15,10 +15,10 @@ _LIGATURES = {
     "\ufb05": "st", "\ufb06": "st",
 }  # fmt: skip
 _LIGATURE = regex.compile(r"[\ufb00-\ufb06]")
-# A blank after a ligature inside a word: no word is one of these alone, and no word of the
-# languages that use them ends in one, but for "ff", "ffl" being none either.
-_BROKEN = regex.compile(r"(\p{L}*)([\ufb01\ufb02\ufb03\ufb04]) (?=\p{Ll}{2})")
-_BROKEN_BEFORE = regex.compile(r"(?<=\p{Ll}) (?=[\ufb00-\ufb04]\p{Ll})")
+# A ligature of its own, or one with a blank behind it, is the beginning of the word that follows:
+# the library writes ligatures as letters. `12 fl oz` and `sci-fi` stay.
+_TORN = regex.compile(r"(?<![\p{L}\p{N}-])(?<!\d )(fi|fl|ff|ffi|ffl) (?=\p{Ll}{2})", regex.I)
+_BROKEN = regex.compile(r"([\ufb00-\ufb04]) (?=\p{Ll}{2})")
 _UNMAPPED = regex.compile(r"[\p{Co}\ufffd\x01-\x08\x0e-\x1f]")
 _LETTERS = regex.compile(r"\p{L}")
 _LONG_WORD = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]{30,}")
@@ -26,19 +26,22 @@ _SPACED_OUT = regex.compile(r"(?:(?<=^|\s)[\p{Latin}\p{Cyrillic}\p{Greek}]\s){4,
 _SPACED_SCRIPTS = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]")
 _FEWEST_LETTERS = 40
 _UNMAPPED_SHARE = 0.5
+_BAD_SHARE = 0.3
 
 
 def tidy(line: str) -> str:
     """Return a line's text: ligatures as letters, one blank between words, no control codes.
     A hyphen at its end stays."""
+    if line.isascii() and line.isprintable() and "  " not in line and not _TORN.search(line):
+        return line.strip()
     text = _CONTROL.sub("", _LOST_HYPHEN.sub("-", line))
     if _LIGATURE.search(text):
         text = _mend_ligatures(text)
-    return _BLANKS.sub(" ", clean(text)).strip()
+    return _TORN.sub(r"\1", _BLANKS.sub(" ", clean(text)).strip())
 
 
 def _mend_ligatures(text: str) -> str:
-    text = _BROKEN.sub(r"\1\2", text)
+    text = _BROKEN.sub(r"\1", text)
     return _LIGATURE.sub(lambda match: _LIGATURES[match.group()], text)
 
 
@@ -54,15 +57,21 @@ def joined(text: str, line: str) -> str:
 
 def is_unmapped(text: str) -> bool:
     """Tell whether most letters of a page have no known meaning, as where a font says none."""
+    if not _UNMAPPED.search(text):
+        return False
     unmapped = len(_UNMAPPED.findall(text))
     return unmapped > _UNMAPPED_SHARE * (unmapped + len(_LETTERS.findall(text)))
 
 
 def has_bad_blanks(text: str) -> bool:
     """Tell whether words run together or are spaced out, in scripts that part their words."""
-    letters = len(_SPACED_SCRIPTS.findall(text))
-    if letters < _FEWEST_LETTERS:
+    words = text.split()
+    letters = sum(map(len, words))
+    single = sum(len(word) == 1 for word in words)
+    if letters < _FEWEST_LETTERS or (letters < 9 * len(words) and 2 * single < len(words)):
+        return False
+    if len(_SPACED_SCRIPTS.findall(text)) < letters / 2:
         return False
     run_together = sum(len(word) for word in _LONG_WORD.findall(text))
     spaced_out = sum(len(stretch) // 2 for stretch in _SPACED_OUT.findall(text))
-    return max(run_together, spaced_out) > 0.3 * letters
+    return max(run_together, spaced_out) > _BAD_SHARE * letters
