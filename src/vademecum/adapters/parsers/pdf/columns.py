@@ -16,6 +16,7 @@ Item = Line | Table
 _FEWEST_LINES = 3  # on each side of a gutter
 _GUTTER = 7.0  # points
 _MOST_CROSSING = 0.35
+_BESIDE = 0.3  # of the lower side's height
 _PROSE_LETTERS = 18  # a line of a column holds that many, a cell of a table fewer
 _PROSE_SHARE = 0.6
 _LEAPS_UP = 0.3
@@ -26,7 +27,7 @@ _NO_BLANK = 0.1  # of the type size
 def in_reading_order(items: Sequence[Item]) -> list[Item]:
     """Return a page's lines and tables in reading order, parts of one line joined again where
     they do not belong to columns."""
-    if len(items) > _MOST_ITEMS:
+    if len(items) > _MOST_ITEMS or not _is_doubtful(items):
         return _rejoined(items)
     gutter = _gutter([item.box for item in items if isinstance(item, Line) and not item.turned])
     if gutter is not None:
@@ -42,6 +43,16 @@ def in_reading_order(items: Sequence[Item]) -> list[Item]:
                 ordered += _rejoined(band)
         return ordered
     return _rejoined(_downwards(items))
+
+
+def _is_doubtful(items: Sequence[Item]) -> bool:
+    """Tell whether the file's order goes sidewards or upwards more than once."""
+    leaps = 0
+    for before, after in pairwise(items):
+        last, box = before.box, after.box
+        if box.bottom < last.top or (box.x0 > last.x1 and box.top < last.bottom):
+            leaps += 1
+    return leaps > 1
 
 
 def _unlinked(item: Item) -> Item:
@@ -76,8 +87,10 @@ def _gutter(boxes: list[Box]) -> float | None:
 
 
 def _beside(left: list[Box], right: list[Box]) -> bool:
-    a, b = union(left), union(right)
-    return min(a.bottom, b.bottom) - max(a.top, b.top) > 0.3 * min(a.height, b.height)
+    tops = min(box.top for box in left), min(box.top for box in right)
+    bottoms = max(box.bottom for box in left), max(box.bottom for box in right)
+    lower = min(bottoms[0] - tops[0], bottoms[1] - tops[1])
+    return min(bottoms) - max(tops) > _BESIDE * lower
 
 
 def _bands(items: Sequence[Item], gutter: float) -> list[tuple[list[Item], bool]]:

@@ -281,7 +281,9 @@ class _Pen:
             kind = pdfium.FPDFPathSegment_GetType(segment)
             if kind == pdfium.FPDF_SEGMENT_MOVETO:
                 begun = point
-            elif kind == pdfium.FPDF_SEGMENT_LINETO:
+            elif kind == pdfium.FPDF_SEGMENT_BEZIERTO:
+                return  # a drawing
+            else:
                 yield last, point
                 if pdfium.FPDFPathSegment_GetClose(segment):
                     yield point, begun

@@ -314,12 +314,16 @@ def _text(glyphs: Sequence[Glyph], text: str) -> str:
 def cell_lines(glyphs: Sequence[Glyph], text: str) -> list[tuple[float, str]]:
     """Return the lines of a cell's characters from its top downwards, each with its middle."""
     lines: list[list[Glyph]] = []
+    top = bottom = 0.0
     for glyph in glyphs:
-        middle = (glyph.box.top + glyph.box.bottom) / 2
-        if lines and _on_line(lines[-1], middle):
+        box = glyph.box
+        slack = 0.35 * max(bottom - top, _SMALLEST)
+        if lines and top - slack <= (box.top + box.bottom) / 2 <= bottom + slack:
             lines[-1].append(glyph)
+            top, bottom = min(top, box.top), max(bottom, box.bottom)
         else:
             lines.append([glyph])
+            top, bottom = box.top, box.bottom
     if len(lines) >= _FEWEST_STACKED and len(glyphs) <= 2 * len(lines):
         # Letters that stand on top of each other are of a text that is turned.
         middle = sum(g.box.top + g.box.bottom for g in glyphs) / (2 * len(glyphs))
@@ -329,13 +333,6 @@ def cell_lines(glyphs: Sequence[Glyph], text: str) -> list[tuple[float, str]]:
         for line in lines
     ]
     return sorted(placed, key=lambda line: line[0])
-
-
-def _on_line(line: Sequence[Glyph], middle: float) -> bool:
-    top = min(glyph.box.top for glyph in line)
-    bottom = max(glyph.box.bottom for glyph in line)
-    slack = 0.35 * max(bottom - top, 4.0)
-    return top - slack <= middle <= bottom + slack
 
 
 def _spaced_anew(glyphs: Sequence[Glyph]) -> str:

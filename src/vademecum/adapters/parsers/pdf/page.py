@@ -90,10 +90,10 @@ def _is_filled_in(page: pypdfium2.PdfPage, index: int) -> bool:
     return kind in (pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT)
 
 
-def _read(text: TextPage, frame: Frame, drawn: Drawn) -> PageRead:
+def _read(chars: TextPage, frame: Frame, drawn: Drawn) -> PageRead:
     covered = bool(drawn.unseen) and image_covers(drawn, frame, _SCAN_SHARE)
     reader = Reader(
-        text,
+        chars,
         frame,
         {
             address: box
@@ -107,12 +107,13 @@ def _read(text: TextPage, frame: Frame, drawn: Drawn) -> PageRead:
     glyphs: list[Glyph] | None = None
     tables: list[Table] = []
     if grids:
-        glyphs = reader.glyphs(0, len(text.text))
+        glyphs = reader.glyphs(0, len(chars.text))
         for grid in grids:
-            table = table_in(grid, glyphs, text.text)
+            table = table_in(grid, glyphs, chars.text)
             if table is not None:
                 tables.append(table)
-                glyphs = [glyph for glyph in glyphs if not _inside(glyph, grid.box)]
+                bounds = table.box
+                glyphs = [glyph for glyph in glyphs if not _inside(glyph, bounds)]
     lines = lines_of(reader, glyphs)
     hidden = reader.hidden
     whole = "\n".join(line.text for line in lines)
@@ -120,10 +121,13 @@ def _read(text: TextPage, frame: Frame, drawn: Drawn) -> PageRead:
         return PageRead(height=frame.height, hidden=hidden, unmapped=bool(whole))
     bad = has_bad_blanks(whole)
     if bad:
-        again = lines_of(reader, glyphs or reader.glyphs(0, len(text.text)), anew=True)
+        again = lines_of(reader, glyphs or reader.glyphs(0, len(chars.text)), anew=True)
         bad = has_bad_blanks("\n".join(line.text for line in again))
         lines = lines if bad else again
-    tidied = (replace(line, text=tidy(line.text)) for line in lines)
+    tidied = (
+        line if (text := tidy(line.text)) == line.text else replace(line, text=text)
+        for line in lines
+    )
     return PageRead(
         height=frame.height,
         items=tuple(_ordered([line for line in tidied if line.text], tables)),

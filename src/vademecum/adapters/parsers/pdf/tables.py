@@ -63,9 +63,10 @@ def table_in(grid: Grid, glyphs: Sequence[Glyph], text: str) -> Table | None:
             rows.append(_header_row(in_row, width))
         else:
             rows += _body_rows(in_row, width)
-    inside = [glyph for glyph in glyphs if grid.box.holds(*_middle(glyph))]
+    bounds = grid.box
+    inside = [glyph for glyph in glyphs if bounds.holds(*_middle(glyph))]
     return Table(
-        box=grid.box,
+        box=bounds,
         rows=tuple(rows),
         header_rows=header_rows,
         index=min(glyph.place for glyph in inside),
@@ -87,9 +88,10 @@ def _fill(grid: Grid, glyphs: Sequence[Glyph], text: str) -> list[_Filled]:
             for column in range(cell.column, cell.column_end):
                 owner[row, column] = number
     held: dict[int, list[Glyph]] = {}
+    bounds = grid.box
     for glyph in glyphs:
         x, y = _middle(glyph)
-        if grid.box.holds(x, y):
+        if bounds.holds(x, y):
             row = min(bisect_right(grid.ys, y), len(grid.ys) - 1) - 1
             column = min(bisect_right(grid.xs, x), len(grid.xs) - 1) - 1
             held.setdefault(owner[row, column], []).append(glyph)
