@@ -163,25 +163,34 @@ def _continues(
     names: Mapping[str, int],
 ) -> bool:
     last = held[-1]
-    if abs(last.size - line.size) > _SAME_SIZE or last.turned != line.turned:
-        return False
     heading = _is_heading(held, body)
-    if last.bold != line.bold and (heading or _is_heading([line], body)):
-        return False
-    if _BULLET.match(line.text) or _DOT_LEADERS.search(last.text):
+    if _is_of_another_kind(held, line, body, heading=heading):
         return False
     if names and (level_of(line.text, names) or (heading and level_of(_joined(held), names))):
         return False
     step = line.baseline - last.baseline
     size = max(line.size, 1.0)
+    pitch = max(pitches.get(line.size, _USUAL_PITCH), _USUAL_PITCH if heading else 1.0)
     if line.turned:
         return True
     if step < -0.5 * size:  # the next column
         return not heading and not _ENDED.search(last.text)
-    pitch = max(pitches.get(line.size, _USUAL_PITCH), _USUAL_PITCH if heading else 1.0)
     if step > _WIDER * pitch * size:
         return False
     return heading or step < 0.5 * size or not _begins_anew(held, line)
+
+
+def _is_of_another_kind(held: Sequence[Line], line: Line, body: float, *, heading: bool) -> bool:
+    last = held[-1]
+    if abs(last.size - line.size) > _SAME_SIZE or last.turned != line.turned:
+        return True
+    if last.bold != line.bold and (heading or _is_heading([line], body)):
+        return True
+    return bool(_BULLET.match(line.text) or _has_leaders(last.text))
+
+
+def _has_leaders(text: str) -> bool:
+    return "..." in text.replace(" ", "") and bool(_DOT_LEADERS.search(text))
 
 
 def _begins_anew(held: Sequence[Line], line: Line) -> bool:
@@ -216,7 +225,9 @@ def _joined(held: Sequence[Line]) -> str:
 
 
 def _piece(held: Sequence[Line], body: float, names: Mapping[str, int]) -> _Piece:
-    text = _DOT_LEADERS.sub(" … ", _joined(held)).strip()
+    text = _joined(held)
+    if _has_leaders(text):
+        text = _DOT_LEADERS.sub(" … ", text).strip()
     level = level_of(text, names) if len(text) <= 2 * _HEADING_LETTERS else 0
     kind: BlockKind = "paragraph"
     if level or (_is_heading(held, body) and "\n" not in text):

@@ -81,28 +81,29 @@ def _components(
 ) -> list[tuple[list[Edge], list[Edge]]]:
     """Group rulings that touch each other, straight or over others."""
     leader = list(range(len(across) + len(down)))
-
-    def find(item: int) -> int:
-        while leader[item] != item:
-            leader[item] = leader[leader[item]]
-            item = leader[item]
-        return item
-
     for row, level in enumerate(across):
         for column, pillar in enumerate(down):
             if (
                 level.start - _REACH <= pillar.at <= level.end + _REACH
                 and pillar.start - _REACH <= level.at <= pillar.end + _REACH
             ):
-                leader[find(row)] = find(len(across) + column)
+                leader[_leader(leader, row)] = _leader(leader, len(across) + column)
     groups: dict[int, tuple[list[Edge], list[Edge]]] = {}
     for item in range(len(leader)):
-        group = groups.setdefault(find(item), ([], []))
+        group = groups.setdefault(_leader(leader, item), ([], []))
         if item < len(across):
             group[0].append(across[item])
         else:
             group[1].append(down[item - len(across)])
     return list(groups.values())
+
+
+def _leader(leader: list[int], item: int) -> int:
+    """Return who stands for an item's group, shortening the way to it."""
+    while leader[item] != item:
+        leader[item] = leader[leader[item]]
+        item = leader[item]
+    return item
 
 
 def _grid(rows: list[Edge], columns: list[Edge]) -> Grid | None:
@@ -113,26 +114,21 @@ def _grid(rows: list[Edge], columns: list[Edge]) -> Grid | None:
     if width < 1 or height < 1 or width * height > _MOST_FIELDS:
         return None
     leader = list(range(width * height))
-
-    def find(field: int) -> int:
-        while leader[field] != field:
-            leader[field] = leader[leader[field]]
-            field = leader[field]
-        return field
-
     for column in range(1, width):
         pillars = [edge for edge in columns if abs(edge.at - xs[column]) <= _SNAP]
         for row in range(height):
             if not _covers(pillars, ys[row], ys[row + 1]):
-                leader[find(row * width + column - 1)] = find(row * width + column)
+                field = row * width + column
+                leader[_leader(leader, field - 1)] = _leader(leader, field)
     for row in range(1, height):
         levels = [edge for edge in rows if abs(edge.at - ys[row]) <= _SNAP]
         for column in range(width):
             if not _covers(levels, xs[column], xs[column + 1]):
-                leader[find((row - 1) * width + column)] = find(row * width + column)
+                field = row * width + column
+                leader[_leader(leader, field - width)] = _leader(leader, field)
     fields: dict[int, list[tuple[int, int]]] = {}
     for field in range(width * height):
-        fields.setdefault(find(field), []).append(divmod(field, width))
+        fields.setdefault(_leader(leader, field), []).append(divmod(field, width))
     cells = [_cell(group, xs, ys) for group in fields.values()]
     cells.sort(key=lambda cell: (cell.row, cell.column))
     return Grid(xs=tuple(xs), ys=tuple(ys), cells=tuple(cells))

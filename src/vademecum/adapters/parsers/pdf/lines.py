@@ -23,7 +23,7 @@ _LEAP_BACK = 2.5
 _SMALLEST = 4.0
 _FEWEST_STACKED = 4
 _NONE: Mapping[int, Box] = {}
-_WORD_GAP = 0.2
+_WORD_GAP = 0.22
 
 
 class Glyph(NamedTuple):
@@ -290,7 +290,7 @@ def _line(reader: Reader, glyphs: Sequence[Glyph], row: int, *, anew: bool) -> L
     opening, closing = reader.type_at(first.place), reader.type_at(last.place)
     boxes = [glyph.box for glyph in glyphs if glyph.box.width or glyph.box.height]
     return Line(
-        text=_spaced_anew(glyphs) if anew else _text(glyphs, reader.page.text),
+        text=_spaced_anew(glyphs, opening.size) if anew else _text(glyphs, reader.page.text),
         box=union(boxes or [first.box]),
         size=_size(reader, opening, closing, glyphs[len(glyphs) // 2].place),
         bold=opening.bold and closing.bold,
@@ -335,11 +335,10 @@ def cell_lines(glyphs: Sequence[Glyph], text: str) -> list[tuple[float, str]]:
     return sorted(placed, key=lambda line: line[0])
 
 
-def _spaced_anew(glyphs: Sequence[Glyph]) -> str:
+def _spaced_anew(glyphs: Sequence[Glyph], size: float) -> str:
     """Return a line's text with its blanks where the places of the letters show them."""
     parts = [glyphs[0].char]
     for before, glyph in pairwise(glyphs):
-        height = max(before.box.height, glyph.box.height, 4.0)
-        wide = glyph.box.x0 - before.box.x1 > _WORD_GAP * height
+        wide = glyph.box.x0 - before.box.x1 > _WORD_GAP * size
         parts.append(f" {glyph.char}" if wide else glyph.char)
     return "".join(parts)

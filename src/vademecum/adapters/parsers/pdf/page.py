@@ -19,7 +19,7 @@ from vademecum.adapters.parsers.pdf.lines import (
     quarters_of,
     text_page_of,
 )
-from vademecum.adapters.parsers.pdf.ocr import OcrMissing, paragraphs_on
+from vademecum.adapters.parsers.pdf.ocr import NotRecognised, paragraphs_on
 from vademecum.adapters.parsers.pdf.tables import Table, table_in
 from vademecum.adapters.parsers.pdf.words import has_bad_blanks, is_unmapped, tidy
 
@@ -157,7 +157,7 @@ def _recognised(page: pypdfium2.PdfPage, read: PageRead, ocr: str) -> PageRead:
         return unread
     try:
         paragraphs = paragraphs_on(page, ocr)
-    except OcrMissing as error:
+    except NotRecognised as error:
         return replace(unread, note=str(error))
     if not paragraphs:
         return unread

@@ -4,6 +4,7 @@ rest is put together."""
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
+from time import monotonic
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -19,6 +20,7 @@ from vademecum.model.document import ParsedDocument
 from vademecum.text.normalise import clean
 
 MOST_PAGES = 2_000
+_OCR_SECONDS = 75.0  # the reader's own limit comes later
 # What programs write where nobody gave a title.
 _NO_TITLE = regex.compile(
     r"untitled\b.*|\(anonymous\)|unspecified|microsoft \w+ - .*|\S+\.(?:pdf|docx?|indd|tex|rtf)",
@@ -45,7 +47,7 @@ def parse_pdf(content: bytes, uri: str, media_type: str, *, ocr: str = "") -> Pa
             raise LimitExceeded(f"{uri} has over {MOST_PAGES} pages", hint="split the document")
         title = _title(pdf)
         outline = outline_of(pdf)
-        pages = [read_page(pdf, number, ocr) for number in range(len(pdf))]
+        pages = _pages(pdf, ocr)
     finally:
         pdf.close()
     sheets = [
@@ -62,6 +64,19 @@ def parse_pdf(content: bytes, uri: str, media_type: str, *, ocr: str = "") -> Pa
         unread=_unread(pages),
     )
     return document if document.title else replace(document, title=PurePosixPath(uri).stem)
+
+
+def _pages(pdf: pypdfium2.PdfDocument, ocr: str) -> list[PageRead]:
+    """Read all pages. Pictures are recognised as long as there is time for it."""
+    latest = monotonic() + _OCR_SECONDS
+    pages = []
+    for number in range(len(pdf)):
+        in_time = monotonic() < latest
+        page = read_page(pdf, number, ocr if in_time else "")
+        if ocr and not in_time and page.only_picture:
+            page = replace(page, note=f"there was time for {_OCR_SECONDS:.0f} s of it")
+        pages.append(page)
+    return pages
 
 
 def _title(pdf: pypdfium2.PdfDocument) -> str:
