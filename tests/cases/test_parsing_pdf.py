@@ -94,7 +94,7 @@ RIGHT = [f"R{n} of the right column goes on too" for n in range(1, 11)]
 
 
 @pytest.mark.parametrize("across", [False, True])
-def test_pa_09_columns_are_read_one_after_the_other(across: bool) -> None:  # noqa: FBT001
+def test_pa_09_columns_are_read_one_after_the_other(across: bool) -> None:
     paper = Paper()
     paper.lines(["A heading over both of the columns of this page"], top=70, size=16, bold=True)
     if across:  # the file sets a line of each in turn
@@ -198,7 +198,7 @@ def test_pa_21_a_font_that_maps_letters_to_nul_and_half_pairs() -> None:
     to_unicode.set_data(stream.encode())
     fonts = writer.pages[0]["/Resources"]["/Font"]  # type: ignore[index]
     for font in fonts.values():
-        font.get_object()[NameObject("/ToUnicode")] = writer._add_object(to_unicode)  # noqa: SLF001
+        font.get_object()[NameObject("/ToUnicode")] = writer._add_object(to_unicode)
     out = io.BytesIO()
     writer.write(out)
     document = parse_pdf(out.getvalue(), "a.pdf", "application/pdf")
