@@ -34,6 +34,14 @@ class Glyph(NamedTuple):
     box: Box
 
 
+class Word(NamedTuple):
+    """Characters without a blank between them, with the place of the first."""
+
+    place: int
+    text: str
+    box: Box
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """A printed line, or the part of one that stands for itself beside others.
@@ -333,6 +341,30 @@ def cell_lines(glyphs: Sequence[Glyph], text: str) -> list[tuple[float, str]]:
         for line in lines
     ]
     return sorted(placed, key=lambda line: line[0])
+
+
+def words_of(glyphs: Sequence[Glyph], text: str, size: float) -> list[Word]:
+    """Return the words of a line from its left."""
+    groups: list[list[Glyph]] = []
+    for glyph in glyphs:
+        last = groups[-1][-1] if groups else None
+        if (
+            last is not None
+            and not text[last.place + 1 : glyph.place].strip("\x00")
+            and -size < glyph.box.x0 - last.box.x1 < _WIDE_GAP * size
+        ):
+            groups[-1].append(glyph)
+        else:
+            groups.append([glyph])
+    words = [
+        Word(
+            group[0].place,
+            "".join(glyph.char for glyph in group),
+            union([glyph.box for glyph in group]),
+        )
+        for group in groups
+    ]
+    return sorted(words, key=lambda word: word.box.x0)
 
 
 def _spaced_anew(glyphs: Sequence[Glyph], size: float) -> str:

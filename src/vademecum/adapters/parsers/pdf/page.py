@@ -19,6 +19,7 @@ from vademecum.adapters.parsers.pdf.lines import (
     quarters_of,
     text_page_of,
 )
+from vademecum.adapters.parsers.pdf.loose import loose_tables
 from vademecum.adapters.parsers.pdf.ocr import NotRecognised, paragraphs_on
 from vademecum.adapters.parsers.pdf.tables import Table, table_in
 from vademecum.adapters.parsers.pdf.words import has_bad_blanks, is_unmapped, tidy
@@ -124,6 +125,9 @@ def _read(chars: TextPage, frame: Frame, drawn: Drawn) -> PageRead:
         again = lines_of(reader, glyphs or reader.glyphs(0, len(chars.text)), anew=True)
         bad = has_bad_blanks("\n".join(line.text for line in again))
         lines = lines if bad else again
+    for loose in loose_tables(reader, lines, drawn.horizontal, [table.box for table in tables]):
+        tables.append(loose.table)
+        lines = [line for line in lines if line.row not in loose.rows]
     tidied = (
         line if (text := tidy(line.text)) == line.text else replace(line, text=text)
         for line in lines
