@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 from vademecum.adapters.parsers.pdf import parse_pdf
 from vademecum.model.document import ParsedDocument
 
-# Reached with the files at hand. What is aimed at is 85 % at least.
-LEAST_SHARE = 0.85
+# Of the six documents at hand 99.2 % are reached; 85 % are aimed at.
+LEAST_SHARE = 0.98
 _NOT_COMPARED = re.compile(r"[^\w%±<>=+-]|_")
 _BAR = re.compile(r"(?<!\\)\|")
 

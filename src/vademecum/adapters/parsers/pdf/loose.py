@@ -4,7 +4,7 @@ Only rows of numbers that stand under each other are taken: what else stands in 
 be text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,13 +18,16 @@ from vademecum.adapters.parsers.pdf.tables import Table
 from vademecum.adapters.parsers.pdf.words import joined, tidy
 
 _FIGURE = regex.compile(
-    r"[(<>~≥≤±+-]*(?:\p{Sc}|[A-Z]{1,3}\p{Sc})?[+-]?\d[\d.,\u2009'’/:-]*(?:%|\p{Sc}|[a-z*†‡])?\)?|[–—-]{1,3}|\.{2,3}|n/?a"
+    r"[(<>~≥≤±+-]*(?:\p{Sc}|[A-Z]{1,3}\p{Sc})?[+-]?\d[\d.,\u2009'’/:-]*(?:%|\p{Sc}|[a-z*†‡])?\)?|[†‡–—-]{1,3}|\.{2,3}|n/?a"
 )
+_LEADERS = regex.compile(r"(?:\s*\.){4,}$")
 _YEAR = regex.compile(r"(?:19|20)\d\d(?:[-–/]\d{2,4})?")
 _FEWEST_ROWS = 4
 _FEWEST_FIGURES = 2
 _MOST_BETWEEN = 3  # rows of another kind that may follow each other among rows of figures
 _MOST_HEADER_ROWS = 7
+_LONGEST_TITLE = 0.6  # of the table's width
+_SAME_ROW = 0.25  # of the type size, between baselines
 _FARTHEST = 3.2  # of the type size, from row to row
 _NARROWEST_GAP = 0.4  # of the type size, between columns
 _FIGURE_SHARE = 0.6
@@ -34,9 +37,9 @@ _MOST_COLUMNS = 40
 
 
 class Row(NamedTuple):
-    """A printed row: its lines' number, words from the left, and where it stands."""
+    """A printed row: the numbers of its lines, words from the left, and where it stands."""
 
-    number: int
+    lines: tuple[int, ...]
     words: tuple[Word, ...]
     baseline: float
     size: float
@@ -51,10 +54,10 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loose:
-    """A table, and the numbers of the rows that it is made of."""
+    """A table, and the numbers of the lines that it is made of."""
 
     table: Table
-    rows: frozenset[int]
+    lines: frozenset[int]
 
 
 def loose_tables(
@@ -82,23 +85,48 @@ def _seems_of_figures(text: str) -> bool:
 
 def _rows(reader: Reader, lines: Sequence[Line], taken: Sequence[Box]) -> list[Row]:
     """Return the rows of a page, from its top."""
-    by_number: dict[int, Line] = {}
+    by_number: dict[int, list[Line]] = {}
     for line in lines:
         if not line.turned:
-            by_number.setdefault(line.row, line)
+            by_number.setdefault(line.row, []).append(line)
     rows = []
-    for number, line in by_number.items():
+    for number, parts in by_number.items():
         glyphs = [
             glyph
             for glyph in reader.glyphs(*reader.page.raw_lines[number])
             if not any(_is_in(glyph, box) for box in taken)
         ]
-        words = words_of(glyphs, reader.page.text, line.size)
-        # The library may take what stands beside each other for two lines.
-        level = [word for word in words if abs(word.box.bottom - line.baseline) < line.size]
-        if level and len(level) == len(words):
-            rows.append(Row(number, tuple(words), line.baseline, max(line.size, 1.0)))
-    return sorted(rows, key=lambda row: row.baseline)
+        words = words_of(glyphs, reader.page.text, parts[0].size)
+        # What the library takes for one line may be two, where one ends in a hyphen.
+        levels: dict[float, list[Line]] = {}
+        for part in parts:
+            near = next((at for at in levels if abs(at - part.baseline) < part.size / 2), None)
+            levels.setdefault(part.baseline if near is None else near, []).append(part)
+        held: dict[float, list[Word]] = {}
+        for word in words:
+            held.setdefault(_nearest(levels, word.box.bottom), []).append(word)
+        rows += [
+            Row(tuple(part.index for part in levels[at]), tuple(row), at, max(parts[0].size, 1.0))
+            for at, row in held.items()
+        ]
+    return _merged(sorted(rows, key=lambda row: row.baseline))
+
+
+def _nearest(levels: Iterable[float], place: float) -> float:
+    return min(levels, key=lambda level: abs(level - place))
+
+
+def _merged(rows: Sequence[Row]) -> list[Row]:
+    """Make one row of those that stand beside each other."""
+    merged: list[Row] = []
+    for row in rows:
+        last = merged[-1] if merged else None
+        if last is not None and row.baseline - last.baseline < _SAME_ROW * row.size:
+            words = sorted((*last.words, *row.words), key=lambda word: word.box.x0)
+            merged[-1] = last._replace(lines=last.lines + row.lines, words=tuple(words))
+        else:
+            merged.append(row)
+    return merged
 
 
 def _is_in(glyph: Glyph, box: Box) -> bool:
@@ -135,18 +163,18 @@ def _table(rows: Sequence[Row], start: int, end: int, rules: Sequence[Edge]) -> 
         return None
     heads = _header(rows[:start], body[0], columns, rules)
     header = _header_cells(heads, columns, rules)
-    cells = [_cells(row.words, columns) for row in body]
+    cells = [_cells(row, columns) for row in body]
     if all(_YEAR.fullmatch(text) for text in cells[0][1:] if text) and sum(map(bool, cells[0])) > 1:
         header.append(cells.pop(0))
     used = [*heads, *body]
     return Loose(
         table=Table(
             box=union([word.box for row in used for word in row.words]),
-            rows=tuple([*header, *cells]),
+            rows=(*header, *cells),
             header_rows=len(header),
             index=min(word.place for row in used for word in row.words),
         ),
-        rows=frozenset(row.number for row in used),
+        lines=frozenset(line for row in used for line in row.lines),
     )
 
 
@@ -166,6 +194,9 @@ def _columns(body: Sequence[Row]) -> list[tuple[float, float]] | None:
         return None
     if any(_figure_share(figures, span) < _FIGURE_SHARE for span in spans[1:]):
         return None
+    marks = [word.text for row in figures for word in row.words if _FIGURE.fullmatch(word.text)]
+    if sum(any(map(str.isdigit, mark)) for mark in marks) < _FIGURE_SHARE * len(marks):
+        return None
     return spans
 
 
@@ -181,10 +212,21 @@ def _figure_share(rows: Sequence[Row], span: tuple[float, float]) -> float:
 
 def _fits(row: Row, columns: Sequence[tuple[float, float]]) -> bool:
     """Tell whether no word reaches from one column into the next."""
-    return not any(
+    return _is_title(row, columns) or not any(
         word.box.x0 < after[0] - _SLACK and word.box.x1 > after[0] + _SLACK
         for word in row.words
         for after in columns[1:]
+    )
+
+
+def _is_title(row: Row, columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell whether a row names those below it: one phrase at the left, however long."""
+    reach = row.words[-1].box.x1 - columns[0][0]
+    return (
+        len(_phrases(row)) == 1
+        and not row.is_of_figures
+        and row.words[0].box.x0 < columns[0][1]
+        and reach < _LONGEST_TITLE * (columns[-1][1] - columns[0][0])
     )
 
 
@@ -199,12 +241,13 @@ def _column_of(box: Box, columns: Sequence[tuple[float, float]]) -> int:
     )
 
 
-def _cells(words: Sequence[Word], columns: Sequence[tuple[float, float]]) -> tuple[str, ...]:
+def _cells(row: Row, columns: Sequence[tuple[float, float]]) -> tuple[str, ...]:
     cells = [""] * len(columns)
-    for word in words:
-        column = _column_of(word.box, columns)
+    title = _is_title(row, columns)
+    for word in row.words:
+        column = 0 if title else _column_of(word.box, columns)
         cells[column] = tidy(f"{cells[column]} {word.text}")
-    return tuple(cells)
+    return tuple(_LEADERS.sub("", cell) for cell in cells)
 
 
 def _header(

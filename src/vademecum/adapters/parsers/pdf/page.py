@@ -127,7 +127,7 @@ def _read(chars: TextPage, frame: Frame, drawn: Drawn) -> PageRead:
         lines = lines if bad else again
     for loose in loose_tables(reader, lines, drawn.horizontal, [table.box for table in tables]):
         tables.append(loose.table)
-        lines = [line for line in lines if line.row not in loose.rows]
+        lines = [line for line in lines if line.index not in loose.lines]
     tidied = (
         line if (text := tidy(line.text)) == line.text else replace(line, text=text)
         for line in lines
