@@ -33,6 +33,7 @@ _NARROWEST_GAP = 0.4  # of the type size, between columns
 _FIGURE_SHARE = 0.6
 _SLACK = 2.0  # points
 _RULE_BELOW = 1.4  # of the type size, under a name that spans columns
+_PHRASE_GAP = 0.62  # of the type size: a wider blank is none between words
 _MOST_COLUMNS = 40
 
 
@@ -280,7 +281,7 @@ def _phrases(row: Row) -> list[list[Word]]:
     """Part a row where the blank is wider than one between words."""
     phrases: list[list[Word]] = []
     for word in row.words:
-        if phrases and word.box.x0 - phrases[-1][-1].box.x1 < _NARROWEST_GAP * row.size:
+        if phrases and word.box.x0 - phrases[-1][-1].box.x1 < _PHRASE_GAP * row.size:
             phrases[-1].append(word)
         else:
             phrases.append([word])

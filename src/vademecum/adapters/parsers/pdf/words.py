@@ -27,6 +27,7 @@ _SPACED_SCRIPTS = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]")
 _FEWEST_LETTERS = 40
 _UNMAPPED_SHARE = 0.5
 _BAD_SHARE = 0.3
+_SHORTEST_MEAN, _LONGEST_MEAN = 2.5, 9.0  # letters a word
 
 
 def tidy(line: str) -> str:
@@ -67,8 +68,8 @@ def has_bad_blanks(text: str) -> bool:
     """Tell whether words run together or are spaced out, in scripts that part their words."""
     words = text.split()
     letters = sum(map(len, words))
-    single = sum(len(word) == 1 for word in words)
-    if letters < _FEWEST_LETTERS or (letters < 9 * len(words) and 2 * single < len(words)):
+    usual = _SHORTEST_MEAN * len(words) <= letters <= _LONGEST_MEAN * len(words)
+    if letters < _FEWEST_LETTERS or usual:
         return False
     if len(_SPACED_SCRIPTS.findall(text)) < letters / 2:
         return False
