@@ -4,7 +4,7 @@ import re
 import unicodedata
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from vademecum.adapters.parsers.pdf import parse_pdf
 from vademecum.model.document import ParsedDocument
@@ -29,7 +29,7 @@ def compared(text: str) -> str:
 
 def gold_tables(path: Path) -> list[list[Cell]]:
     tables = []
-    for table in ElementTree.parse(path).getroot().iter("table"):  # shared data
+    for table in ET.parse(path).getroot().iter("table"):  # shared data
         cells = [
             Cell(
                 page=int(region.get("page", "1")),

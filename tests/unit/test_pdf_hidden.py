@@ -1,5 +1,7 @@
 """Is text that no reader of the page sees left out, and all that is seen kept?"""
 
+from collections.abc import Callable
+
 import pytest
 from paper import HEIGHT, WIDTH, Paper
 from PIL import Image
@@ -59,7 +61,7 @@ def under_a_box(paper: Paper) -> None:
     "hide",
     [invisible, in_white, transparent, tiny, off_page, in_the_colour_of_its_box, under_a_box],
 )
-def test_hidden_text_is_left_out_and_told(hide) -> None:  # type: ignore[no-untyped-def]
+def test_hidden_text_is_left_out_and_told(hide: Callable[[Paper], None]) -> None:
     paper = Paper()
     paper.lines([SEEN], top=120)
     hide(paper)
