@@ -6,13 +6,12 @@ import pytest
 from paper import HEIGHT, WIDTH, Paper, texts
 from PIL import Image
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import DecodedStreamObject, NameObject
+from pypdf.generic import DecodedStreamObject, NameObject, NullObject
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.lib.utils import ImageReader
 
 from vademecum.adapters.parsers.pdf import parse_pdf
-from vademecum.errors import PasswordRequired
-from vademecum.text.normalise import fold
+from vademecum.errors import LimitExceeded, PasswordRequired
 
 
 def picture() -> ImageReader:
@@ -178,33 +177,89 @@ def test_pa_21_nul_in_metadata_and_text_is_removed() -> None:
     assert document.text == "The policy of the house."
 
 
+def with_meanings(content: bytes, meanings: dict[str, str]) -> bytes:
+    """Return a PDF whose fonts give some letters another meaning, in UTF-16 as hexadecimal."""
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(content)))
+    lines = [f"<{code:02x}> <{meanings.get(chr(code), f'{code:04x}')}>" for code in range(32, 127)]
+    to_unicode = DecodedStreamObject()
+    to_unicode.set_data(
+        "\n".join(
+            [
+                "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def",
+                "1 begincodespacerange <00> <ff> endcodespacerange",
+                "95 beginbfchar",
+                *lines,
+                "endbfchar endcmap end end",
+            ]
+        ).encode()
+    )
+    reference = writer._add_object(to_unicode)  # there is no other way
+    for font in writer.pages[0]["/Resources"]["/Font"].values():  # type: ignore[index]
+        font.get_object()[NameObject("/ToUnicode")] = reference
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def test_pa_07_a_ligature_without_a_name_is_told_from_its_words() -> None:
+    paper = Paper()
+    paper.lines(["The oqce has a ~eld, con~rmed in the ~nal speci~cation."], top=120)
+    content = with_meanings(paper.content(), {"q": "FB03", "~": "001F"})
+    text = parse_pdf(content, "a.pdf", "application/pdf").text
+    assert "The office" in text
+    assert "confirmed in the final specification." in text
+
+
+def test_pa_07_a_letter_that_nothing_explains_is_told() -> None:
+    paper = Paper()
+    paper.lines(["The zz~zz of the house is this one and no other, as all know."], top=120)
+    content = with_meanings(paper.content(), {"~": "001F"})
+    document = parse_pdf(content, "a.pdf", "application/pdf")
+    assert document.text.startswith("The zz\ufffdzz of")
+    assert document.warnings == ("letters without a known meaning stand on page 1",)
+
+
+def test_pa_07_a_page_of_letters_without_meaning_is_unread() -> None:
+    paper = Paper()
+    paper.lines(["abcdefgh ijklmnop qrstuvwx"], top=120)
+    private = {chr(code): f"{0xE000 + code:04x}" for code in range(97, 123)}
+    document = parse_pdf(with_meanings(paper.content(), private), "a.pdf", "application/pdf")
+    assert document.text == ""
+    assert document.unread == ("page 1 uses letters without a known meaning",)
+
+
 def test_pa_21_a_font_that_maps_letters_to_nul_and_half_pairs() -> None:
     paper = Paper()
     paper.lines(["The poqlizcy of the house."], top=120)
+    content = with_meanings(paper.content(), {"q": "0000", "z": "D83D"})
+    document = parse_pdf(content, "a.pdf", "application/pdf")
+    assert "\x00" not in document.text
+    document.text.encode()  # no half of a pair
+    assert "of the house" in document.text
+
+
+def test_over_two_thousand_pages_are_refused() -> None:
+    paper = Paper()
+    for _ in range(2_001):
+        paper.page()
+    with pytest.raises(LimitExceeded, match="over 2000 pages"):
+        paper.read()
+
+
+def test_a_broken_page_costs_that_page() -> None:
+    paper = Paper()
+    for page in "abc":
+        paper.lines([f"Words of page {page} stand here."], top=120)
+        paper.page()
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(paper.content())))
-    mapping = "".join(
-        f"<{code:02x}> <{target}>\n"
-        for code, target in [
-            (code, {"q": "0000", "z": "D83D"}.get(chr(code), f"{code:04x}"))
-            for code in range(32, 127)
-        ]
-    )
-    stream = (
-        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def\n"
-        "1 begincodespacerange <00> <ff> endcodespacerange\n"
-        f"95 beginbfchar\n{mapping}endbfchar endcmap end end"
-    )
-    to_unicode = DecodedStreamObject()
-    to_unicode.set_data(stream.encode())
-    fonts = writer.pages[0]["/Resources"]["/Font"]  # type: ignore[index]
-    for font in fonts.values():
-        font.get_object()[NameObject("/ToUnicode")] = writer._add_object(to_unicode)
+    pages = writer._pages.get_object()["/Kids"]
+    pages[1] = NullObject()
     out = io.BytesIO()
     writer.write(out)
     document = parse_pdf(out.getvalue(), "a.pdf", "application/pdf")
-    assert "\x00" not in document.text
-    document.text.encode()  # no half of a pair
-    assert fold("of the house") in fold(document.text)
+    assert "page a" in document.text
+    assert "page c" in document.text
+    assert document.unread == ("page 2 could not be read",)
 
 
 def test_pa_23_a_blank_page_is_a_page() -> None:

@@ -12,6 +12,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from vademecum.adapters.parsers.pdf.frame import Box, Frame, union
+from vademecum.adapters.parsers.pdf.ligatures import marked
 from vademecum.adapters.parsers.pdf.words import LINE_HYPHENS
 
 _FONT_NAME_BYTES = 128
@@ -88,6 +89,7 @@ def text_page_of(page: pypdfium2.PdfPage) -> TextPage:
     numbers: Sequence[int] = range(len(text))
     if len(text) != count:
         numbers = _numbers(raw, text, count)
+    text = marked(text, lambda at: pdfium.FPDFText_HasUnicodeMapError(raw, numbers[at]) == 1)
     ranges = []
     position = 0
     for line in text.split("\n"):

@@ -1,7 +1,7 @@
 """How is a PDF read? Page by page, then what stands at the edge of most pages is left out and the
 rest is put together."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from time import monotonic
@@ -12,7 +12,10 @@ import regex
 
 from vademecum.adapters.parsers.compose import Composer
 from vademecum.adapters.parsers.pdf.blocks import body_size, compose
+from vademecum.adapters.parsers.pdf.columns import Item
 from vademecum.adapters.parsers.pdf.furniture import Sheet, without_furniture
+from vademecum.adapters.parsers.pdf.ligatures import MARKED, meanings, named
+from vademecum.adapters.parsers.pdf.lines import Line
 from vademecum.adapters.parsers.pdf.outline import outline_of
 from vademecum.adapters.parsers.pdf.page import PageRead, read_page
 from vademecum.errors import DocumentUnreadable, LimitExceeded, PasswordRequired
@@ -20,6 +23,7 @@ from vademecum.model.document import ParsedDocument
 from vademecum.text.normalise import clean
 
 MOST_PAGES = 2_000
+_UNKNOWN = "\ufffd"
 _OCR_SECONDS = 75.0  # the reader's own limit comes later
 # What programs write where nobody gave a title.
 _NO_TITLE = regex.compile(
@@ -50,6 +54,7 @@ def parse_pdf(content: bytes, uri: str, media_type: str, *, ocr: str = "") -> Pa
         pages = _pages(pdf, ocr)
     finally:
         pdf.close()
+    pages, unknown = _with_names(pages)
     sheets = [
         Sheet(number=number, height=page.height, items=page.items)
         for number, page in enumerate(pages)
@@ -60,7 +65,7 @@ def parse_pdf(content: bytes, uri: str, media_type: str, *, ocr: str = "") -> Pa
     document = composer.document(
         title=title,
         media_type=media_type,
-        warnings=_warnings(pages, dropped),
+        warnings=[*_warnings(pages, dropped), *unknown],
         unread=_unread(pages),
     )
     return document if document.title else replace(document, title=PurePosixPath(uri).stem)
@@ -77,6 +82,39 @@ def _pages(pdf: pypdfium2.PdfDocument, ocr: str) -> list[PageRead]:
             page = replace(page, note=f"there was time for {_OCR_SECONDS:.0f} s of it")
         pages.append(page)
     return pages
+
+
+def _with_names(pages: list[PageRead]) -> tuple[list[PageRead], list[str]]:
+    """Give letters without a name their meaning, and tell where that is not known."""
+    every = {number: list(_texts(page)) for number, page in enumerate(pages)}
+    marks = {number: texts for number, texts in every.items() if any(map(MARKED.search, texts))}
+    if not marks:
+        return pages, []
+    known = meanings(text for texts in marks.values() for text in texts)
+    named_pages = [
+        replace(page, items=tuple(_named_item(item, known) for item in page.items))
+        if number in marks
+        else page
+        for number, page in enumerate(pages)
+    ]
+    left = [number for number in marks if any(_UNKNOWN in t for t in _texts(named_pages[number]))]
+    warning = f"letters without a known meaning stand on {_named(left)}"
+    return named_pages, [warning] if left else []
+
+
+def _texts(page: PageRead) -> Iterator[str]:
+    for item in page.items:
+        if isinstance(item, Line):
+            yield item.text
+        else:
+            yield from (cell for row in item.rows for cell in row)
+
+
+def _named_item(item: Item, known: Mapping[str, str]) -> Item:
+    if isinstance(item, Line):
+        return replace(item, text=named(item.text, known))
+    rows = tuple(tuple(named(cell, known) for cell in row) for row in item.rows)
+    return replace(item, rows=rows)
 
 
 def _title(pdf: pypdfium2.PdfDocument) -> str:
