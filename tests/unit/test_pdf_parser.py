@@ -213,3 +213,12 @@ def test_offsets_are_exact_and_in_order() -> None:
         position = block.end
     assert position == len(document.text)
     assert list(document.page_starts) == sorted(document.page_starts)
+
+
+def test_a_hyphen_that_the_word_has_elsewhere_stays() -> None:
+    paper = Paper()
+    paper.lines(
+        ["The well-known rules are these. They are well-", "known to the organi-", "sation."],
+        top=120,
+    )
+    assert "They are well-known to the organisation." in paper.read().text

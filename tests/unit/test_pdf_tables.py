@@ -113,3 +113,13 @@ def test_a_turned_page_is_read_upright() -> None:
     paper.grid(ROWS, top=100)
     document = paper.read()
     assert "| Row 1 | 12.50 | 40 |" in document.text
+
+
+def test_a_table_that_goes_on_has_its_header_on_its_first_page_only() -> None:
+    paper = Paper()
+    paper.grid(ROWS, top=700)
+    paper.page()
+    paper.grid([["Row 3", "7.00", "60"], ["Row 4", "6.00", "61"]], top=100)
+    first, second = (block for block in paper.read().blocks if block.kind == "table")
+    assert first.header_end > first.start
+    assert second.header_end == 0

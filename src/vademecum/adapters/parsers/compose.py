@@ -48,11 +48,10 @@ class Composer:
     def paragraph_over_pages(self, parts: Sequence[str]) -> None:
         """Add one paragraph; every part but the first begins the next page. Parts are put one
         after the other as they are, so that each but the last brings the blank at its end."""
-        whole = [_TRAILING.sub("", clean(part)).strip("\n") for part in parts[-1:]]
-        whole = [*(clean(part) for part in parts[:-1]), *whole]
-        self._add("paragraph", "".join(whole))
+        cleaned = [_TRAILING.sub("", clean(f"{part}|"))[:-1] for part in parts]
+        self._add("paragraph", "".join(cleaned))
         start = self._blocks[-1].start
-        for part in whole[:-1]:
+        for part in cleaned[:-1]:
             start += len(part)
             self._page_starts.append(start)
 

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
 
 import regex
 
@@ -12,7 +12,7 @@ from vademecum.adapters.parsers.pdf.columns import Item
 from vademecum.adapters.parsers.pdf.lines import Line
 from vademecum.adapters.parsers.pdf.outline import Outline, level_of
 from vademecum.adapters.parsers.pdf.tables import Table
-from vademecum.adapters.parsers.pdf.words import joined
+from vademecum.adapters.parsers.pdf.words import REAL_HYPHEN, hyphenated, joined, with_real_hyphen
 from vademecum.model.document import BlockKind
 
 _HEADING_LETTERS = 120
@@ -22,6 +22,7 @@ _WIDER = 1.25  # than the usual pitch: a new paragraph
 _PITCHES = (1.0, 2.4)
 _FEWEST_STEPS = 3
 _SAME_SIZE = 0.5
+_SAME_PLACE = 6.0  # points
 _SHORT_LINE = 0.25  # of its column: a paragraph may end with it
 _BULLET = regex.compile(r"([•·▪◦●○■□➢✓–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
 _DOT_LEADERS = regex.compile(r"(?:\s*\.){6,}\s*")
@@ -46,7 +47,7 @@ def body_size(pages: Sequence[Sequence[Item]]) -> float:
     letters: Counter[float] = Counter()
     for page in pages:
         for item in page:
-            if isinstance(item, Line):
+            if isinstance(item, Line) and item.size > 0:
                 letters[item.size] += len(item.text)
     return letters.most_common(1)[0][0] if letters else 0.0
 
@@ -54,6 +55,7 @@ def body_size(pages: Sequence[Sequence[Item]]) -> float:
 def compose(composer: Composer, pages: Sequence[Sequence[Item]], outline: Outline) -> None:
     """Put a document's pages together; a sentence that goes on over a page's end is one block."""
     body = body_size(pages)
+    pages = _with_real_hyphens(pages)
     pieces = [
         list(_pieces(page, body, outline.get(number, {}))) for number, page in enumerate(pages)
     ]
@@ -65,6 +67,8 @@ def compose(composer: Composer, pages: Sequence[Sequence[Item]], outline: Outlin
             held.append(page[0])
             rest = page[1:]
         else:
+            if held and page and _is_rest_of(held[-1], page[0]):
+                rest = [_without_header(page[0]), *page[1:]]
             _put(composer, held, levels)
             held = []
             composer.page()
@@ -72,6 +76,23 @@ def compose(composer: Composer, pages: Sequence[Sequence[Item]], outline: Outlin
             _put(composer, held, levels)
             held = [piece]
     _put(composer, held, levels)
+
+
+def _with_real_hyphens(pages: Sequence[Sequence[Item]]) -> list[list[Item]]:
+    """Make the hyphen at a line's end stay where the document has the word with it elsewhere."""
+    texts = [item.text for page in pages for item in page if isinstance(item, Line)]
+    if not any(text.endswith("-") for text in texts):
+        return [list(page) for page in pages]
+    known = hyphenated(texts)
+    return [
+        [
+            replace(item, text=with_real_hyphen(item.text, after.text, known))
+            if isinstance(item, Line) and isinstance(after, Line) and item.text.endswith("-")
+            else item
+            for item, after in zip_longest(page, page[1:])
+        ]
+        for page in map(list, pages)
+    ]
 
 
 def _levels(pieces: Sequence[_Piece]) -> dict[float, int]:
@@ -121,6 +142,25 @@ def _goes_on(piece: _Piece, following: _Piece) -> bool:
         and not _ENDED.search(piece.text)
         and following.text[:1].islower()
     )
+
+
+def _is_rest_of(piece: _Piece, following: _Piece) -> bool:
+    """Tell whether a page begins with the rows of a table that ends the page before, of the same
+    columns, which are not named anew."""
+    first, second = piece.table, following.table
+    return (
+        first is not None
+        and second is not None
+        and len(first.rows[0]) == len(second.rows[0])
+        and abs(first.box.x0 - second.box.x0) < _SAME_PLACE
+        and abs(first.box.x1 - second.box.x1) < _SAME_PLACE
+        and first.rows[:1] != second.rows[:1]
+    )
+
+
+def _without_header(piece: _Piece) -> _Piece:
+    table = piece.table
+    return replace(piece, table=replace(table, header_rows=0)) if table else piece
 
 
 def _pieces(items: Sequence[Item], body: float, names: Mapping[str, int]) -> Iterator[_Piece]:
@@ -221,7 +261,7 @@ def _joined(held: Sequence[Line]) -> str:
         # The rows of a table without rulings stay rows.
         rows = before.parts > 1 and line.parts > 1
         text = f"{text}\n{line.text}" if rows else joined(text, line.text)
-    return text
+    return text.removesuffix(REAL_HYPHEN)
 
 
 def _piece(held: Sequence[Line], body: float, names: Mapping[str, int]) -> _Piece:

@@ -29,7 +29,7 @@ _PICTURE_SHARE = 0.02
 _MOST_ANNOTATIONS = 2_000
 _FEWEST_RULINGS = 3
 _MANY_PATHS = 300  # letters that are drawn, or a drawing
-_OCR_SIZE = 10.0
+_UNKNOWN_SIZE = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,18 +166,16 @@ def _recognised(page: pypdfium2.PdfPage, read: PageRead, ocr: str) -> PageRead:
     if not paragraphs:
         return unread
     height = read.height
-    step = height / (len(paragraphs) + 1)
     lines = [
         Line(
             text=tidy(paragraph),
             # No more is known than the order: each stands for itself, and none at the edge.
             box=Box(0.0, height / 2, 1.0, height / 2),
-            size=_OCR_SIZE,
+            size=_UNKNOWN_SIZE,
             bold=False,
-            baseline=step * number,
+            baseline=height * number,
             index=number,
             row=number,
-            turned=bool(number % 2),
         )
         for number, paragraph in enumerate(paragraphs)
     ]

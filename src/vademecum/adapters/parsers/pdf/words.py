@@ -1,5 +1,7 @@
 """How do the letters that a PDF names become the words that its reader sees?"""
 
+from collections.abc import Iterable
+
 import regex
 
 from vademecum.text.normalise import clean
@@ -8,7 +10,7 @@ from vademecum.text.normalise import clean
 LINE_HYPHENS = regex.compile(r"[\ufffe\x02]")
 _END_HYPHEN = regex.compile(r"(?<=\p{Ll})[-\u2010\u00ad\ufffe\x02]$")
 _LOST_HYPHEN = regex.compile(r"[\ufffe\x02]")
-_CONTROL = regex.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\ufffe\uffff]")
+_CONTROL = regex.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffe\uffff]")
 _BLANKS = regex.compile(r"[^\S\n]+")
 _LIGATURES = {
     "\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
@@ -20,6 +22,13 @@ _LIGATURE = regex.compile(r"[\ufb00-\ufb06]")
 _TORN = regex.compile(r"(?<![\p{L}\p{N}-])(?<!\d )(fi|fl|ff|ffi|ffl) (?=\p{Ll}{2})", regex.I)
 _BROKEN = regex.compile(r"([\ufb00-\ufb04]) (?=\p{Ll}{2})")
 _UNMAPPED = regex.compile(r"[\p{Co}\ufffd\x01-\x08\x0e-\x1f]")
+_HYPHENATED = regex.compile(r"\p{L}+-\p{L}+")
+_LAST_WORD = regex.compile(r"\p{L}+-$")
+_FIRST_WORD = regex.compile(r"\p{L}+")
+# Stands behind a hyphen that belongs to its word until lines are joined.
+REAL_HYPHEN = "\u2060"
+# Fonts of signs have no letters: what begins a line in one is a bullet.
+_BULLET_SIGN = regex.compile(r"^[\uf000-\uf0ff\x80-\x9f](?=\s)")
 _LETTERS = regex.compile(r"\p{L}")
 _LONG_WORD = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]{30,}")
 _SPACED_OUT = regex.compile(r"(?:(?<=^|\s)[\p{Latin}\p{Cyrillic}\p{Greek}]\s){4,}")
@@ -35,7 +44,7 @@ def tidy(line: str) -> str:
     A hyphen at its end stays."""
     if line.isascii() and line.isprintable() and "  " not in line and not _TORN.search(line):
         return line.strip()
-    text = _CONTROL.sub("", _LOST_HYPHEN.sub("-", line))
+    text = _CONTROL.sub("", _LOST_HYPHEN.sub("-", _BULLET_SIGN.sub("•", line.lstrip())))
     if _LIGATURE.search(text):
         text = _mend_ligatures(text)
     return _TORN.sub(r"\1", _BLANKS.sub(" ", clean(text)).strip())
@@ -48,12 +57,30 @@ def _mend_ligatures(text: str) -> str:
 
 def joined(text: str, line: str) -> str:
     """Return the text with the next line; a word parted by a hyphen is one word again."""
+    if text.endswith(REAL_HYPHEN):
+        return f"{text.removesuffix(REAL_HYPHEN)}{line}"
     mended = _END_HYPHEN.sub("", text)
     if mended != text and line[:1].islower():
         return mended + line
     if text.endswith("-") and line[:1].isalnum() and len(text) > 1 and text[-2].isalnum():
         return text + line
     return f"{text} {line}"
+
+
+def hyphenated(texts: Iterable[str]) -> frozenset[str]:
+    """Return the words with a hyphen that stand inside lines, in small letters."""
+    return frozenset(
+        word.lower() for text in texts if "-" in text for word in _HYPHENATED.findall(text)
+    )
+
+
+def with_real_hyphen(text: str, line: str, known: frozenset[str]) -> str:
+    """Return a line that ends in a hyphen so that `joined` keeps it where the word is known to
+    have it, with the next line's beginning."""
+    begun, ended = _LAST_WORD.search(text), _FIRST_WORD.match(line)
+    if begun and ended and f"{begun.group()}{ended.group()}".lower() in known:
+        return text + REAL_HYPHEN
+    return text
 
 
 def is_unmapped(text: str) -> bool:
