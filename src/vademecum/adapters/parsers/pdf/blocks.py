@@ -22,6 +22,7 @@ _WIDER = 1.25  # than the usual pitch: a new paragraph
 _PITCHES = (1.0, 2.4)
 _FEWEST_STEPS = 3
 _SAME_SIZE = 0.5
+_MIXED_SIZES = 1.4
 _SAME_PLACE = 6.0  # points
 _SHORT_LINE = 0.25  # of its column: a paragraph may end with it
 _BULLET = regex.compile(r"([•·▪◦●○■□➢✓–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
@@ -222,11 +223,25 @@ def _continues(
 
 def _is_of_another_kind(held: Sequence[Line], line: Line, body: float, *, heading: bool) -> bool:
     last = held[-1]
-    if abs(last.size - line.size) > _SAME_SIZE or last.turned != line.turned:
+    if last.turned != line.turned:
+        return True
+    if abs(last.size - line.size) > _SAME_SIZE and (heading or not _is_mixed(last, line, body)):
         return True
     if last.bold != line.bold and (heading or _is_heading([line], body)):
         return True
     return bool(_BULLET.match(line.text) or _has_leaders(last.text))
+
+
+def _is_mixed(last: Line, line: Line, body: float) -> bool:
+    """Tell whether a sentence goes on in a line that holds small capitals or a note's number."""
+    low, high = sorted((last.size, line.size))
+    return (
+        high < _MIXED_SIZES * low
+        and high <= _LARGER * body
+        and not _ENDED.search(last.text)
+        and abs(last.box.x0 - line.box.x0) < high
+        and 0 < line.baseline - last.baseline < _USUAL_PITCH * high
+    )
 
 
 def _has_leaders(text: str) -> bool:

@@ -29,6 +29,9 @@ _FIRST_WORD = regex.compile(r"\p{L}+")
 REAL_HYPHEN = "\u2060"
 # Fonts of signs have no letters: what begins a line in one is a bullet.
 _BULLET_SIGN = regex.compile(r"^[\uf000-\uf0ff\x80-\x9f](?=\s)")
+# A hyphen inside a word or number, and an address that goes on in the next line.
+_HELD_TOGETHER = regex.compile(r"(?:(?<=[\p{L}\p{N}])-|://(?:\S*/)?)$")
+_RANGE_BEGUN = regex.compile(r"(?<=[\p{L}\p{N}])–$")
 _LETTERS = regex.compile(r"\p{L}")
 _LONG_WORD = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]{30,}")
 _SPACED_OUT = regex.compile(r"(?:(?<=^|\s)[\p{Latin}\p{Cyrillic}\p{Greek}]\s){4,}")
@@ -62,7 +65,9 @@ def joined(text: str, line: str) -> str:
     mended = _END_HYPHEN.sub("", text)
     if mended != text and line[:1].islower():
         return mended + line
-    if text.endswith("-") and line[:1].isalnum() and len(text) > 1 and text[-2].isalnum():
+    if _HELD_TOGETHER.search(text) and line[:1].isalnum():
+        return text + line
+    if _RANGE_BEGUN.search(text) and line[:1].isdigit():
         return text + line
     return f"{text} {line}"
 
