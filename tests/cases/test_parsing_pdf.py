@@ -270,3 +270,15 @@ def test_pa_23_a_blank_page_is_a_page() -> None:
     assert len(document.page_starts) == 2
     assert document.page_at(document.text.index("Words")) == 2
     assert document.unread == ()
+
+
+def test_pa_10_a_title_that_later_pages_repeat_stays_once() -> None:
+    paper = Paper()
+    for page in range(4):
+        paper.lines(["Rules of the house"], top=50, size=18)
+        paper.lines([f"The {'abcd'[page]} page says this and no more."], top=150)
+        paper.page()
+    document = paper.read()
+    assert texts(document, "heading") == ["Rules of the house"]
+    assert document.page_at(document.text.index("Rules of the house")) == 1
+    assert document.text.count("Rules of the house") == 1

@@ -239,7 +239,7 @@ def _is_mixed(last: Line, line: Line, body: float) -> bool:
         high < _MIXED_SIZES * low
         and high <= _LARGER * body
         and not _ENDED.search(last.text)
-        and abs(last.box.x0 - line.box.x0) < high
+        and abs(last.box.x0 - line.box.x0) < 2.5 * high
         and 0 < line.baseline - last.baseline < _USUAL_PITCH * high
     )
 

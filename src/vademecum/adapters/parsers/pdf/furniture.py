@@ -34,7 +34,7 @@ class Sheet:
 def without_furniture(sheets: Sequence[Sheet], body: float) -> tuple[list[list[Item]], int]:
     """Return what is left of each page, and how many lines repeated at the edges were left out.
 
-    Of a line in type larger than the body's the first one stays: it may be the title.
+    Of a line in type larger than the body's the one on the first page stays: it may be the title.
     """
     marks = [_marks(sheet) for sheet in sheets]
     repeated = _repeated(sheets, marks)
@@ -48,7 +48,8 @@ def without_furniture(sheets: Sequence[Sheet], body: float) -> tuple[list[list[I
             if name is None:
                 stays.append(item)
             elif (
-                isinstance(item, Line)
+                sheet.number == 0
+                and isinstance(item, Line)
                 and item.size > _LARGER * body
                 and _WORD.search(item.text)
                 and name not in seen
