@@ -26,6 +26,7 @@ _FEWEST_ROWS = 4
 _FEWEST_FIGURES = 2
 _MOST_BETWEEN = 3  # rows of another kind that may follow each other among rows of figures
 _MOST_HEADER_ROWS = 7
+_HIGHEST_HEADER = 150.0  # points
 _LONGEST_TITLE = 0.6  # of the table's width
 _SAME_ROW = 0.25  # of the type size, between baselines
 _FARTHEST = 3.2  # of the type size, from row to row
@@ -66,10 +67,11 @@ def loose_tables(
 ) -> list[Loose]:
     """Return the tables among a page's lines. `rules` are its horizontal rulings, `taken` the
     places of other tables."""
-    likely = [_seems_of_figures(line.text) for line in lines]
-    if sum(likely) < _FEWEST_ROWS:
+    places = _places_of_figures(lines)
+    if len(places) < _FEWEST_ROWS:
         return []
-    rows = _rows(reader, lines, taken)
+    top, bottom = min(places) - _HIGHEST_HEADER, max(places) + 1
+    rows = _rows(reader, [line for line in lines if top <= line.baseline <= bottom], taken)
     found = []
     for start, end in _runs(rows):
         loose = _table(rows, start, end, rules)
@@ -78,10 +80,20 @@ def loose_tables(
     return found
 
 
-def _seems_of_figures(text: str) -> bool:
-    """Tell, without looking at places, whether a line may be a row of figures or end one."""
-    last = text.rsplit(None, 1)[-1]
-    return _FIGURE.fullmatch(last) is not None
+def _places_of_figures(lines: Sequence[Line]) -> list[float]:
+    """Return, without looking at single words, where rows stand that seem to end in figures."""
+    levels: dict[int, list[Line]] = {}
+    for line in lines:
+        levels.setdefault(round(line.baseline / 2), []).append(line)
+    places = []
+    for level in levels.values():
+        level.sort(key=lambda line: line.box.x0)
+        last = " ".join(line.text for line in level[-_FEWEST_FIGURES:]).rsplit(None, 2)
+        if len(last) >= _FEWEST_FIGURES and all(
+            _FIGURE.fullmatch(word) for word in last[-_FEWEST_FIGURES:]
+        ):
+            places.append(level[0].baseline)
+    return places
 
 
 def _rows(reader: Reader, lines: Sequence[Line], taken: Sequence[Box]) -> list[Row]:
