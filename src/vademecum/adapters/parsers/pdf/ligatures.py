@@ -21,6 +21,7 @@ _NAMELESS = regex.compile(
     r"(?<=\p{L})[\x01\x03-\x08\x0b\x0c\x0e-\x1f]|[\x01\x03-\x08\x0b\x0c\x0e-\x1f](?=\p{L})"
 )
 _MISNAMED = regex.compile(r"(?:(?<=\p{L})[!\"#$%&]|(?<!\S)[!\"#$%&](?= ?\p{Ll}))( ?)(?=\p{L})")
+_SIGNS = '!"#$%&'
 _MOST_LOOKED_AT = 200  # a page
 _FEWEST_OF_VOTES = 0.6
 # Parts of frequent English, Portuguese and Spanish words, without accents.
@@ -46,7 +47,9 @@ def marked(text: str, is_nameless: Callable[[int], bool]) -> str:
 
     `is_nameless` tells whether the font gives the character at a place no meaning.
     """
-    if _NAMELESS.search(text) is None and _MISNAMED.search(text) is None:
+    controls = not text.replace("\r\n", "").isprintable() and _NAMELESS.search(text)
+    signs = any(sign in text for sign in _SIGNS) and _MISNAMED.search(text)
+    if not (controls or signs):
         return text
     chars = list(text)
     for match in _NAMELESS.finditer(text):

@@ -84,6 +84,8 @@ def _places_of_figures(lines: Sequence[Line]) -> list[float]:
     """Return, without looking at single words, where rows stand that seem to end in figures."""
     levels: dict[int, list[Line]] = {}
     for line in lines:
+        if line.text[-1:].isalpha():  # a row of figures has few of those, if any
+            continue
         levels.setdefault(round(line.baseline / 2), []).append(line)
     places = []
     for level in levels.values():

@@ -1,5 +1,6 @@
 """How do the letters that a PDF names become the words that its reader sees?"""
 
+import unicodedata
 from collections.abc import Iterable
 
 import regex
@@ -20,6 +21,7 @@ _LIGATURE = regex.compile(r"[\ufb00-\ufb06]")
 # A ligature of its own, or one with a blank behind it, is the beginning of the word that follows:
 # the library writes ligatures as letters. `12 fl oz` and `sci-fi` stay.
 _TORN = regex.compile(r"(?<![\p{L}\p{N}-])(?<!\d )(fi|fl|ff|ffi|ffl) (?=\p{Ll}{2})", regex.I)
+_TORN_ENDS = ("fi ", "fl ", "ff ")
 _BROKEN = regex.compile(r"([\ufb00-\ufb04]) (?=\p{Ll}{2})")
 _UNMAPPED = regex.compile(r"[\p{Co}\ufffd\x01-\x08\x0e-\x1f]")
 _HYPHENATED = regex.compile(r"\p{L}+-\p{L}+")
@@ -45,12 +47,22 @@ _SHORTEST_MEAN, _LONGEST_MEAN = 2.5, 9.0  # letters a word
 def tidy(line: str) -> str:
     """Return a line's text: ligatures as letters, one blank between words, no control codes.
     A hyphen at its end stays."""
-    if line.isascii() and line.isprintable() and "  " not in line and not _TORN.search(line):
+    if _is_tidy(line):
         return line.strip()
     text = _CONTROL.sub("", _LOST_HYPHEN.sub("-", _BULLET_SIGN.sub("•", line.lstrip())))
     if _LIGATURE.search(text):
         text = _mend_ligatures(text)
     return _TORN.sub(r"\1", _BLANKS.sub(" ", clean(text)).strip())
+
+
+def _is_tidy(line: str) -> bool:
+    """Tell quickly of most lines that nothing is to be mended in them."""
+    if not line.isprintable() or "  " in line:
+        return False
+    small = line.lower()
+    if any(torn in small for torn in _TORN_ENDS) and _TORN.search(line):
+        return False
+    return line.isascii() or (unicodedata.is_normalized("NFC", line) and not _LIGATURE.search(line))
 
 
 def _mend_ligatures(text: str) -> str:
@@ -90,7 +102,7 @@ def with_real_hyphen(text: str, line: str, known: frozenset[str]) -> str:
 
 def is_unmapped(text: str) -> bool:
     """Tell whether most letters of a page have no known meaning, as where a font says none."""
-    if not _UNMAPPED.search(text):
+    if "\ufffd" not in text and text.replace("\n", "").isprintable():
         return False
     unmapped = len(_UNMAPPED.findall(text))
     return unmapped > _UNMAPPED_SHARE * (unmapped + len(_LETTERS.findall(text)))
