@@ -16,6 +16,8 @@ from vademecum.adapters.parsers.pdf.words import REAL_HYPHEN, hyphenated, joined
 from vademecum.model.document import BlockKind
 
 _HEADING_LETTERS = 120
+_HEADING_LINES = 5
+_NEAR = 12  # lines that show how wide a column is
 _LARGER = 1.12
 _USUAL_PITCH = 1.35  # of the type size, from baseline to baseline, where a page does not tell
 _WIDER = 1.25  # than the usual pitch: a new paragraph
@@ -256,14 +258,15 @@ def _begins_anew(held: Sequence[Line], line: Line) -> bool:
         return False
     if line.box.x0 - last.box.x0 > 0.8 * line.size and (len(held) > 1 or last.box.x0 < line.box.x0):
         return True
-    right = max(other.box.x1 for other in (*held, line))
-    left = min(other.box.x0 for other in (*held, line))
+    right = max(other.box.x1 for other in (*held[-_NEAR:], line))
+    left = min(other.box.x0 for other in (*held[-_NEAR:], line))
     return last.box.x1 < right - _SHORT_LINE * (right - left)
 
 
 def _is_heading(held: Sequence[Line], body: float) -> bool:
-    text = "".join(line.text for line in held)
-    if len(text) > _HEADING_LETTERS or not _LETTERS.search(text) or text[0].islower():
+    if len(held) > _HEADING_LINES or sum(len(line.text) for line in held) > _HEADING_LETTERS:
+        return False
+    if held[0].text[0].islower() or not any(_LETTERS.search(line.text) for line in held):
         return False
     if held[0].size > body * _LARGER:
         return True

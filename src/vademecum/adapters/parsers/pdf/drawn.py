@@ -24,6 +24,7 @@ _MOST_PATHS = 8_000  # more is a drawing or a map, not a table
 _MOST_SEGMENTS = 4_000
 _MOST_FILLS = 2_000
 _NEAR_FILLS = 12
+_MOST_COMPARED = 400_000  # pairs of a box and a text that it may cover, on one page
 _DEEPEST = 8
 _THIN = 3.0  # points: a box no higher or no wider is a line
 _SHORTEST = 6.0
@@ -44,7 +45,7 @@ class Edge(NamedTuple):
 @dataclass(slots=True, kw_only=True)
 class Drawn:
     """What a page holds. `unseen` maps the address of a text object to why it is not seen:
-    invisible, background, tiny, outside or covered."""
+    invisible, background, tiny, outside or covered; `grounds` are the colours of filled boxes."""
 
     horizontal: list[Edge] = field(default_factory=list)
     vertical: list[Edge] = field(default_factory=list)
@@ -52,7 +53,9 @@ class Drawn:
     images: list[Box] = field(default_factory=list)
     unseen: dict[int, str] = field(default_factory=dict)
     texts: list[tuple[int, Box]] = field(default_factory=list)
+    grounds: set[Colour] = field(default_factory=set)
     paths: int = 0
+    compared: int = 0
 
 
 def drawn_on(page: pypdfium2.PdfPage, frame: Frame) -> Drawn:
@@ -158,9 +161,7 @@ class _Pen:
             drawn.unseen[address] = "tiny"
         elif mode in (pdfium.FPDF_TEXTRENDERMODE_FILL, pdfium.FPDF_TEXTRENDERMODE_STROKE):
             painted = self.colour(item, stroke=mode == pdfium.FPDF_TEXTRENDERMODE_STROKE)
-            if painted is not None and (
-                painted[1] == 0 or _alike(painted[0], _background(drawn, box))
-            ):
+            if painted is not None and (painted[1] == 0 or _is_lost(drawn, painted[0], box)):
                 drawn.unseen[address] = "background"
 
     def _on_page(self, box: Box) -> bool:
@@ -219,9 +220,13 @@ class _Pen:
             drawn.fills.append((box, None))
             return
         drawn.fills.append((box, fill[0]))
+        drawn.grounds.add(fill[0])
         clip = pdfium.FPDFPageObj_GetClipPath(item)
         if clip and pdfium.FPDFClipPath_CountPaths(clip) > 0:
             return  # what is seen of it may be less than its box
+        drawn.compared += len(drawn.texts)
+        if drawn.compared > _MOST_COMPARED:
+            return
         for address, text in drawn.texts:
             if text.area > 0 and box.around(text):
                 drawn.unseen.setdefault(address, "covered")
@@ -308,6 +313,13 @@ def _is_nested(drawn: Drawn, box: Box, fill: Colour) -> bool:
         under.around(box) and under.area > box.area and _alike(fill, colour)
         for under, colour in reversed(drawn.fills[-_NEAR_FILLS:])
     )
+
+
+def _is_lost(drawn: Drawn, colour: Colour, box: Box) -> bool:
+    """Tell whether a text has the colour of its ground. Few colours are those of a ground."""
+    if not _alike(colour, _WHITE) and not any(_alike(colour, ground) for ground in drawn.grounds):
+        return False
+    return _alike(colour, _background(drawn, box))
 
 
 def _background(drawn: Drawn, box: Box) -> Colour | None:

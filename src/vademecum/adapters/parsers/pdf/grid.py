@@ -8,7 +8,7 @@ from vademecum.adapters.parsers.pdf.frame import Box
 
 _SNAP = 3.0  # points: rulings nearer than that are one
 _REACH = 4.0  # how far a ruling may end before the one that it meets
-_MOST_EDGES = 3_000
+_MOST_EDGES = 1_000  # more are a drawing
 _MOST_FIELDS = 20_000
 
 
@@ -40,9 +40,9 @@ class Grid:
 
 def grids_of(horizontal: Sequence[Edge], vertical: Sequence[Edge]) -> list[Grid]:
     """Return the grids that rulings make, from the top of the page downwards."""
-    if not 2 <= len(horizontal) + len(vertical) <= _MOST_EDGES:
-        return []
     across, down = _merged(horizontal), _merged(vertical)
+    if not 2 <= len(across) + len(down) <= _MOST_EDGES:
+        return []
     grids = []
     for rows, columns in _components(across, down):
         if len(rows) + len(columns) >= 4 and columns:  # two rows or columns
