@@ -266,7 +266,7 @@ def _begins_anew(held: Sequence[Line], line: Line) -> bool:
 def _is_heading(held: Sequence[Line], body: float) -> bool:
     if len(held) > _HEADING_LINES or sum(len(line.text) for line in held) > _HEADING_LETTERS:
         return False
-    if held[0].text[0].islower() or not any(_LETTERS.search(line.text) for line in held):
+    if held[0].text[:1].islower() or not any(_LETTERS.search(line.text) for line in held):
         return False
     if held[0].size > body * _LARGER:
         return True

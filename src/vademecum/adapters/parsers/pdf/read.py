@@ -92,9 +92,7 @@ def _with_names(pages: list[PageRead]) -> tuple[list[PageRead], list[str]]:
         return pages, []
     known = meanings(text for texts in marks.values() for text in texts)
     named_pages = [
-        replace(page, items=tuple(_named_item(item, known) for item in page.items))
-        if number in marks
-        else page
+        replace(page, items=tuple(_named_items(page.items, known))) if number in marks else page
         for number, page in enumerate(pages)
     ]
     left = [number for number in marks if any(_UNKNOWN in t for t in _texts(named_pages[number]))]
@@ -110,11 +108,15 @@ def _texts(page: PageRead) -> Iterator[str]:
             yield from (cell for row in item.rows for cell in row)
 
 
-def _named_item(item: Item, known: Mapping[str, str]) -> Item:
-    if isinstance(item, Line):
-        return replace(item, text=named(item.text, known))
-    rows = tuple(tuple(named(cell, known) for cell in row) for row in item.rows)
-    return replace(item, rows=rows)
+def _named_items(items: Iterable[Item], known: Mapping[str, str]) -> Iterator[Item]:
+    for item in items:
+        if isinstance(item, Line):
+            text = named(item.text, known).strip()
+            if text:
+                yield replace(item, text=text)
+        else:
+            rows = tuple(tuple(named(cell, known) for cell in row) for row in item.rows)
+            yield replace(item, rows=rows)
 
 
 def _title(pdf: pypdfium2.PdfDocument) -> str:
