@@ -1,6 +1,7 @@
 """Does a PDF with damaged bytes end in a verdict, never in a fault of the reader's own code?"""
 
 import random
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -43,30 +44,35 @@ def damaged(content: bytes, dice: random.Random) -> bytes:
     return bytes(changed)
 
 
-async def faults(content: bytes, seed: int, count: int) -> dict[int, str]:
+@pytest.fixture
+async def parser() -> AsyncIterator[ChildParser]:
+    parser = ChildParser()
+    yield parser
+    await parser.aclose()
+
+
+async def faults(parser: ChildParser, content: bytes, seed: int, count: int) -> dict[int, str]:
     """Return which of the damaged versions ended the reader by a fault of its own."""
     dice = random.Random(seed)
-    parser = ChildParser()
     found = {}
-    try:
-        for number in range(count):
-            try:
-                await parser.parse(damaged(content, dice), "a.pdf")
-            except VademecumError as error:
-                if "status 1" in error.message or "no answer" in error.message:
-                    found[number] = error.message
-    finally:
-        await parser.aclose()
+    for number in range(count):
+        try:
+            await parser.parse(damaged(content, dice), "a.pdf")
+        except VademecumError as error:
+            if "status 1" in error.message or "no answer" in error.message:
+                found[number] = error.message
     return found
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_damage_ends_in_a_verdict(seed: int) -> None:
-    assert await faults(sound(), seed, 200) == {}
+async def test_damage_ends_in_a_verdict(parser: ChildParser, seed: int) -> None:
+    assert await faults(parser, sound(), seed, 200) == {}
 
 
-async def test_damage_to_real_documents_ends_in_a_verdict(shared_data: Path) -> None:
+async def test_damage_to_real_documents_ends_in_a_verdict(
+    parser: ChildParser, shared_data: Path
+) -> None:
     folder = shared_data / "docs-parser"
     files = [path for path in sorted(folder.glob("pdf-*/*.pdf")) if path.stat().st_size < 100_000]
     for number, path in enumerate(files):
-        assert await faults(path.read_bytes(), number, 3) == {}, path.name
+        assert await faults(parser, path.read_bytes(), number, 3) == {}, path.name
