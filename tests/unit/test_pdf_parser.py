@@ -1,60 +1,14 @@
 """Is a PDF read in the order of a reader, with its headings, pages and nothing of its margins?"""
 
-import io
-
 import pytest
-from reportlab.lib.pagesizes import A4
+from paper import HEIGHT, Paper, texts
 from reportlab.lib.pdfencrypt import StandardEncryption
-from reportlab.pdfgen.canvas import Canvas
 
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.parsers.pdf import parse_pdf
 from vademecum.errors import DocumentUnreadable, PasswordRequired
 from vademecum.ingest.contextualize import contextualize
-from vademecum.model.document import ParsedDocument
 from vademecum.testing.embedders import HashEmbedder
-
-WIDTH, HEIGHT = A4
-
-
-class Paper:
-    """A PDF under construction: lines at places, in points from the top left."""
-
-    def __init__(self, **options: object) -> None:
-        self._bytes = io.BytesIO()
-        self.canvas = Canvas(self._bytes, pagesize=A4, invariant=1, **options)
-
-    def lines(
-        self,
-        lines: list[str],
-        *,
-        top: float,
-        left: float = 72,
-        size: float = 11,
-        bold: bool = False,
-    ) -> float:
-        """Set lines one under the other; return where the next would stand."""
-        self.canvas.setFont("Helvetica-Bold" if bold else "Helvetica", size)
-        for line in lines:
-            self.canvas.drawString(left, HEIGHT - top, line)
-            top += 1.3 * size
-        return top
-
-    def page(self) -> None:
-        self.canvas.showPage()
-
-    def read(self) -> ParsedDocument:
-        return parse_pdf(self.content(), "rules/my-rules.pdf", "application/pdf")
-
-    def content(self) -> bytes:
-        self.canvas.save()
-        return self._bytes.getvalue()
-
-
-def texts(document: ParsedDocument, kind: str | None = None) -> list[str]:
-    found = [document.text[b.start : b.end] for b in document.blocks if kind in (None, b.kind)]
-    assert all(found)
-    return found
 
 
 def test_two_columns_are_read_one_after_the_other() -> None:
@@ -259,3 +213,12 @@ def test_offsets_are_exact_and_in_order() -> None:
         position = block.end
     assert position == len(document.text)
     assert list(document.page_starts) == sorted(document.page_starts)
+
+
+def test_a_hyphen_that_the_word_has_elsewhere_stays() -> None:
+    paper = Paper()
+    paper.lines(
+        ["The well-known rules are these. They are well-", "known to the organi-", "sation."],
+        top=120,
+    )
+    assert "They are well-known to the organisation." in paper.read().text

@@ -50,6 +50,16 @@ class Composer:
     def paragraph(self, text: str) -> None:
         self._add("paragraph", text)
 
+    def paragraph_over_pages(self, parts: Sequence[str]) -> None:
+        """Add one paragraph; every part but the first begins the next page. Parts are put one
+        after the other as they are, so that each but the last brings the blank at its end."""
+        cleaned = [_TRAILING.sub("", clean(f"{part}|"))[:-1] for part in parts]
+        self._add("paragraph", "".join(cleaned))
+        start = self._blocks[-1].start
+        for part in cleaned[:-1]:
+            start += len(part)
+            self._page_starts.append(start)
+
     def item(self, text: str, *, marker: str = "-", depth: int = 0) -> None:
         """Add a list item, or with an empty `marker` what follows inside of one or a record;
         `depth` counts the lists around its own."""

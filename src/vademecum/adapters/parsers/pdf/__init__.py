@@ -1,0 +1,5 @@
+"""How is a PDF read?"""
+
+from vademecum.adapters.parsers.pdf.read import parse_pdf
+
+__all__ = ["parse_pdf"]
