@@ -25,7 +25,7 @@ from vademecum.ingest.contextualize import CONTEXT_TOKENS
 from vademecum.ingest.deliver import Count, DeliverParts, deliver, ended, outdated_reason
 from vademecum.ingest.pipeline import IngestParts
 from vademecum.ingest.reconcile import ReconcileParts
-from vademecum.ingest.retain import RetainParts
+from vademecum.ingest.retain import Keep, RetainParts
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
@@ -42,6 +42,7 @@ from vademecum.opening import (
     close_models,
     load_local,
     open_remote,
+    recognition_languages,
     silent,
 )
 from vademecum.ports.chunker import Chunking
@@ -288,7 +289,8 @@ async def open(
             remote = await open_remote(settings)
             stack.push_async_callback(remote.aclose)
             embedder = remote
-        parser = ChildParser()
+        ocr = await asyncio.to_thread(recognition_languages, settings.ingest.ocr)
+        parser = ChildParser(ocr=ocr)
         stack.push_async_callback(parser.aclose)
         yield await _compose(settings, catalogue, encoder, embedder, language_model, parser)
 
@@ -304,7 +306,6 @@ async def _compose(
     generation = await current_generation(
         catalogue.pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH
     )
-    retention = settings.retention
     window = min(local.max_tokens, embedder.max_tokens)
     return compose(
         catalogue,
@@ -318,8 +319,10 @@ async def _compose(
         counter=BpeCounter(),
         temperature=settings.answer.temperature,
         show_unsupported=settings.answer.show_unsupported,
-        keep_revisions=_days(retention.revisions_days),
-        keep_changes=_days(retention.changes_days),
+        keep=Keep(
+            revisions=_days(settings.retention.revisions_days),
+            changes=_days(settings.retention.changes_days),
+        ),
     )
 
 
@@ -340,12 +343,9 @@ def compose(
     counter: TokenCounter,
     temperature: float | None,
     show_unsupported: bool,
-    keep_revisions: timedelta | None = None,
-    keep_changes: timedelta | None = None,
+    keep: Keep,
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
-    clock = SystemClock()
-    upkeep = PostgresUpkeep(catalogue.pool, generation.id)
     ingest = IngestParts(
         revisions=PostgresRevisions(catalogue.pool, generation.id),
         blobs=catalogue.blobs,
@@ -359,7 +359,7 @@ def compose(
         store=catalogue.documents,
         index=PostgresIndex(catalogue.pool, generation),
         embedder=embedder,
-        clock=clock,
+        clock=SystemClock(),
     )
     return App(
         catalogue=catalogue,
@@ -380,14 +380,16 @@ def compose(
             show_unsupported=show_unsupported,
         ),
         reconcile_parts=ReconcileParts(
-            upkeep=upkeep, jobs=catalogue.jobs, embedder=embedder, generation=generation
+            upkeep=PostgresUpkeep(catalogue.pool, generation.id),
+            jobs=catalogue.jobs,
+            embedder=embedder,
+            generation=generation,
         ),
         retain_parts=RetainParts(
-            upkeep=upkeep,
+            upkeep=PostgresUpkeep(catalogue.pool, generation.id),
             documents=catalogue.documents,
             blobs=catalogue.blobs,
-            clock=clock,
-            revisions=keep_revisions,
-            changes=keep_changes,
+            clock=SystemClock(),
+            keep=keep,
         ),
     )

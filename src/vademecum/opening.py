@@ -1,6 +1,7 @@
 """Which models and rules do the settings name, and how are they opened and closed?"""
 
 import asyncio
+import subprocess
 from collections.abc import Callable
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
@@ -10,9 +11,11 @@ from vademecum.adapters.embedders.openai_compatible import RemoteEmbedder, open_
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel, make_language_model
 from vademecum.adapters.providers import split_name
+from vademecum.errors import InvalidSetting
 from vademecum.settings import ChunkingRuleSettings, Loaded, Settings
 
 Tell = Callable[[str], None]
+_TESSERACT_SECONDS = 10
 
 
 def silent(_: str) -> None:
@@ -71,6 +74,33 @@ async def close_models(
         model = written.result()
         if model is not None:
             await model.aclose()
+
+
+def recognition_languages(setting: str) -> str:
+    """Return the languages of `ingest.ocr` as tesseract takes them, empty where it is off.
+
+    Raises: InvalidSetting where there is no tesseract, or not the language.
+    """
+    if setting == "off":
+        return ""
+    try:
+        told = subprocess.run(
+            ["tesseract", "--list-langs"],  # noqa: S607  # whichever one the system has
+            capture_output=True, text=True, timeout=_TESSERACT_SECONDS, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise InvalidSetting(
+            f"ingest.ocr is {setting}, but there is no tesseract",
+            hint="install tesseract-ocr and its languages, or set it off",
+        ) from error
+    there = [name for name in told.stdout.splitlines()[1:] if name != "osd"]
+    if setting == "auto":
+        return "+".join(sorted(there))
+    if missing := [name for name in setting.split("+") if name not in there]:
+        raise InvalidSetting(
+            f"tesseract has no language {missing[0]}", hint=f"it has {', '.join(there)}"
+        )
+    return setting
 
 
 def chunking_rules(settings: Settings, window: int) -> ChunkingRules:

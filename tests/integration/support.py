@@ -12,6 +12,7 @@ from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.parsers.child import parse
 from vademecum.app import AVERAGE_LENGTH, App, Catalogue, compose
+from vademecum.ingest.retain import Keep
 from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
 from vademecum.model.ids import DocumentId, RevisionId
 from vademecum.model.principal import Scope
@@ -188,7 +189,7 @@ async def make_bench(
         counter=embedder,
         temperature=None,
         show_unsupported=False,
-        keep_revisions=keep_revisions,
+        keep=Keep(revisions=keep_revisions, changes=None),
     )
     return Bench(app=app, embedder=embedder, blobs=folder, superuser=superuser)
 

@@ -11,13 +11,14 @@ from typing import Any
 import typer
 from rich.table import Table
 
+from vademecum.adapters.parsers import jail
 from vademecum.app import Catalogue, open_catalogue
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import escape, out, print_json, working
 from vademecum.errors import VademecumError
 from vademecum.model.principal import Scope
-from vademecum.opening import model_files
+from vademecum.opening import model_files, recognition_languages
 from vademecum.postgres import embedded
 from vademecum.postgres.health import Server, server_facts
 from vademecum.settings import shown
@@ -183,7 +184,19 @@ async def _examine() -> list[Check]:
         files = await asyncio.to_thread(model_files, loaded)
         return f"{files.graph.parent} ({files.revision})"
 
+    async def reading() -> str:
+        layers = await asyncio.to_thread(jail.layers)
+        active = [name for name, works in layers.items() if works]
+        missing = [name for name, works in layers.items() if not works]
+        without = f"; not on this system: {', '.join(missing)}" if missing else ""
+        languages = await asyncio.to_thread(recognition_languages, loaded.settings.ingest.ocr)
+        recognised = f"; recognises {languages}" if languages else ""
+        return f"each document in a process of its own, shut off from {', '.join(active)}" + (
+            without + recognised
+        )
+
     await tried("database", database)
+    await tried("readers", reading)
     await tried("embedding", weights)
     return checks
 

@@ -14,17 +14,23 @@ _UNNAMED_FOR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """How long a revision stays that is in force no more, or never was, and its original with it;
+    and how long an event of the outbox stays. None is for ever."""
+
+    revisions: timedelta | None
+    changes: timedelta | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RetainParts:
-    """What retention needs from outside. `revisions` tells how long a revision stays that is in
-    force no more, or never was, and its original with it; `changes` how long an event of the
-    outbox stays. None is for ever."""
+    """What retention needs from outside."""
 
     upkeep: UpkeepStore
     documents: DocumentStore
     blobs: BlobStore
     clock: Clock
-    revisions: timedelta | None
-    changes: timedelta | None
+    keep: Keep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +53,12 @@ async def retire(parts: RetainParts) -> Retired:
 async def _retire(parts: RetainParts, tenant: Tenant, done: Retired) -> Retired:
     now = parts.clock.now()
     blobs = await parts.blobs.aged(tenant, now - _UNNAMED_FOR)
-    if parts.revisions is not None:
-        count, named = await parts.upkeep.retire(tenant, now - parts.revisions)
+    if parts.keep.revisions is not None:
+        count, named = await parts.upkeep.retire(tenant, now - parts.keep.revisions)
         done = replace(done, revisions=done.revisions + count)
         blobs += named
-    if parts.changes is not None:
-        count = await parts.upkeep.forget_changes(tenant, now - parts.changes)
+    if parts.keep.changes is not None:
+        count = await parts.upkeep.forget_changes(tenant, now - parts.keep.changes)
         done = replace(done, changes=done.changes + count)
     async with parts.documents.unnamed(Scope.for_operator(tenant), blobs) as unnamed:
         deleted = sum([await parts.blobs.delete(tenant, key) for key in unnamed])

@@ -1,12 +1,14 @@
 """The child process that reads one document and then ends; the nursery forks it.
 
-The request is a JSON line `{"uri": …}`, then the bytes; the answer is one JSON line on stdout.
+The request is a JSON line `{"uri": …, "ocr": …}`, then the bytes; the answer is one JSON line on
+stdout.
 """
 
 import json
 import resource
 import sys
 from dataclasses import asdict
+from functools import partial
 
 from vademecum.adapters.parsers import media_type
 from vademecum.adapters.parsers.delimited import parse_delimited
@@ -59,6 +61,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     request = json.loads(sys.stdin.buffer.readline())
     content = sys.stdin.buffer.read()
+    READERS[media_type.PDF] = partial(parse_pdf, ocr=request["ocr"])
     try:
         answer = asdict(parse(content, request["uri"]))
     except VademecumError as error:

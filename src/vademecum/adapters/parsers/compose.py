@@ -53,7 +53,7 @@ class Composer:
     def paragraph_over_pages(self, parts: Sequence[str]) -> None:
         """Add one paragraph; every part but the first begins the next page. Parts are put one
         after the other as they are, so that each but the last brings the blank at its end."""
-        cleaned = [_TRAILING.sub("", clean(f"{part}|"))[:-1] for part in parts]
+        cleaned = [_without_ends(clean(f"{part}|"))[:-1] for part in parts]
         self._add("paragraph", "".join(cleaned))
         start = self._blocks[-1].start
         for part in cleaned[:-1]:

@@ -51,9 +51,15 @@ _REFUSALS: dict[str, type[DocumentUnreadable]] = {
 class ChildParser:
     """The Parser port: one child a document, with limits on memory, processor and time, an
     empty environment, and no file that it could write. The children are forked from a nursery
-    that the first document starts; `start` is its Python code. Close it with `aclose`."""
+    that the first document starts; `start` is its Python code. Close it with `aclose`.
 
-    def __init__(self, *, start: str = _START, wall_seconds: float = WALL_SECONDS) -> None:
+    `ocr` names the languages, as tesseract takes them, in which pages without text are recognised;
+    empty where they are not."""
+
+    def __init__(
+        self, *, start: str = _START, wall_seconds: float = WALL_SECONDS, ocr: str = ""
+    ) -> None:
+        self._ocr = ocr
         self._start = start
         self._wall_seconds = wall_seconds
         self._nursery: subprocess.Popen[bytes] | None = None
@@ -61,11 +67,11 @@ class ChildParser:
 
     @property
     def fingerprint(self) -> str:
-        return f"readers-{READERS_VERSION}"
+        return f"readers-{READERS_VERSION}/{self._ocr}"
 
     async def parse(self, content: bytes, uri: str) -> ParsedDocument:
         reader, writer = await asyncio.open_unix_connection(sock=self._new_job())
-        request = json.dumps({"uri": uri}).encode() + b"\n" + content
+        request = json.dumps({"uri": uri, "ocr": self._ocr}).encode() + b"\n" + content
         try:
             async with asyncio.timeout(self._wall_seconds):
                 output = await _exchange(reader, writer, request)
