@@ -6,7 +6,8 @@ The request is a JSON line `{"uri": …}`, then the bytes; the answer is one JSO
 import json
 import resource
 import sys
-from dataclasses import asdict
+from dataclasses import fields
+from typing import Any
 
 from vademecum.adapters.parsers import media_type
 from vademecum.adapters.parsers.delimited import parse_delimited
@@ -25,6 +26,7 @@ from vademecum.adapters.parsers.rich_text import parse_rtf
 from vademecum.adapters.parsers.web.epub import parse_epub
 from vademecum.adapters.parsers.web.html_reader import parse_html
 from vademecum.errors import VademecumError
+from vademecum.model.document import Block, ParsedDocument
 
 READERS.update(
     {
@@ -50,6 +52,16 @@ READERS.update(
 )
 
 
+def _answer(parsed: ParsedDocument) -> dict[str, Any]:
+    """Return what goes over the pipe. A document may have a million blocks, so each is a short
+    list, in the order of its fields."""
+    answer = {field.name: getattr(parsed, field.name) for field in fields(parsed)}
+    names = [field.name for field in fields(Block)]
+    answer["blocks"] = [[getattr(block, name) for name in names] for block in parsed.blocks]
+    answer["metadata"] = dict(parsed.metadata)
+    return answer
+
+
 def main() -> None:
     """Read one document from stdin under limits, and answer on stdout."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
@@ -60,7 +72,7 @@ def main() -> None:
     request = json.loads(sys.stdin.buffer.readline())
     content = sys.stdin.buffer.read()
     try:
-        answer = asdict(parse(content, request["uri"]))
+        answer = _answer(parse(content, request["uri"]))
     except VademecumError as error:
         answer = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
     except (MemoryError, RecursionError):
