@@ -7,8 +7,9 @@ stdout.
 import json
 import resource
 import sys
-from dataclasses import asdict
+from dataclasses import fields
 from functools import partial
+from typing import Any
 
 from vademecum.adapters.parsers import media_type
 from vademecum.adapters.parsers.delimited import parse_delimited
@@ -27,6 +28,7 @@ from vademecum.adapters.parsers.rich_text import parse_rtf
 from vademecum.adapters.parsers.web.epub import parse_epub
 from vademecum.adapters.parsers.web.html_reader import parse_html
 from vademecum.errors import VademecumError
+from vademecum.model.document import Block, ParsedDocument
 
 READERS.update(
     {
@@ -52,6 +54,16 @@ READERS.update(
 )
 
 
+def _answer(parsed: ParsedDocument) -> dict[str, Any]:
+    """Return what goes over the pipe. A document may have a million blocks, so each is a short
+    list, in the order of its fields."""
+    answer = {field.name: getattr(parsed, field.name) for field in fields(parsed)}
+    names = [field.name for field in fields(Block)]
+    answer["blocks"] = [[getattr(block, name) for name in names] for block in parsed.blocks]
+    answer["metadata"] = dict(parsed.metadata)
+    return answer
+
+
 def main() -> None:
     """Read one document from stdin under limits, and answer on stdout."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
@@ -63,7 +75,7 @@ def main() -> None:
     content = sys.stdin.buffer.read()
     READERS[media_type.PDF] = partial(parse_pdf, ocr=request["ocr"])
     try:
-        answer = asdict(parse(content, request["uri"]))
+        answer = _answer(parse(content, request["uri"]))
     except VademecumError as error:
         answer = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
     except (MemoryError, RecursionError):

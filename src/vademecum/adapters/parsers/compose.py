@@ -25,6 +25,7 @@ class Composer:
         self._blocks: list[Block] = []
         self._page_starts: list[int] = []
         self._path: list[tuple[int, str]] = []
+        self._names: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -45,6 +46,7 @@ class Composer:
         level = max(1, min(6, level))
         self._path = [*((above, known) for above, known in self._path if above < level)]
         self._path.append((level, name))
+        self._names = tuple(known for _, known in self._path)
         self._add("heading", name, level=level)
 
     def paragraph(self, text: str) -> None:
@@ -144,7 +146,7 @@ class Composer:
                 start=start,
                 end=self._length,
                 level=level,
-                heading_path=tuple(name for _, name in self._path),
+                heading_path=self._names,
                 header_end=start + header if header else 0,
             )
         )

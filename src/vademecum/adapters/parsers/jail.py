@@ -206,14 +206,14 @@ def _read_answer(output: bytes, uri: str) -> ParsedDocument:
         text=answer["text"],
         blocks=tuple(
             Block(
-                kind=block["kind"],
-                start=block["start"],
-                end=block["end"],
-                level=block["level"],
-                heading_path=tuple(block["heading_path"]),
-                header_end=block["header_end"],
+                kind=kind,
+                start=start,
+                end=end,
+                level=level,
+                heading_path=tuple(path),
+                header_end=header_end,
             )
-            for block in answer["blocks"]
+            for kind, start, end, level, path, header_end in answer["blocks"]
         ),
         page_starts=tuple(answer["page_starts"]),
         title=answer["title"],
