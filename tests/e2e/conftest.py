@@ -46,10 +46,10 @@ class Vade:
             result.args, result.returncode, result.stdout.decode(), result.stderr.decode()
         )
 
-    def json(self, *arguments: str, **environment: str) -> Any:
-        """Run with --json, expect success, and return the one document on stdout."""
+    def json(self, *arguments: str, failing: bool = False, **environment: str) -> Any:
+        """Run with --json, expect success (or 1), and return the one document on stdout."""
         result = self(*arguments, "--json", **environment)
-        assert result.returncode == 0, result.stderr + result.stdout
+        assert result.returncode == failing, result.stderr + result.stdout
         return json.loads(result.stdout)
 
     def fails(self, *arguments: str, status: int, code: str, **environment: str) -> str:

@@ -38,7 +38,7 @@ def test_ingest_tells_what_became_of_each(ingested: Any, folder: Path) -> None:
     arena = by_name["arena.md"]
     assert set(arena) == {
         "id", "uri", "title", "status", "reason", "revision", "chunks", "new_chunks", "embedded",
-        "language",
+        "language", "warnings",
     }  # fmt: skip
     assert (arena["status"], arena["title"], arena["language"]) == ("ready", "Arena Branca", "pt")
     assert arena["chunks"] == arena["new_chunks"] == arena["embedded"] == 2

@@ -226,7 +226,10 @@ def show_results(results: list[IngestResult], seconds: float) -> None:
     for result in results:
         if result.status not in (State.READY, "unchanged") or len(results) <= 20:
             colour = _COLOURS.get(result.status, "yellow")
-            detail = result.reason or f"{result.title} · {result.chunks} chunks"
+            reason = result.reason.removeprefix(result.uri).strip()  # it stands beside it
+            detail = reason or f"{result.title} · {result.chunks} chunks"
+            if result.status == "deleted":
+                detail = reason
             out.print(
                 f"[{colour}]{result.status:>9}[/]  {escape(result.uri)}  [dim]{escape(detail)}[/]"
             )
