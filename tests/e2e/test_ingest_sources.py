@@ -146,6 +146,9 @@ def test_another_day_is_another_answer(vade: Any, tmp_path: Path) -> None:
         "ask", "When does the quokka gate open?", "-c", "days", "--as-of", "2025-06-01"
     )
     assert "nine" in answer["answer"]
+    assert (
+        vade.json("documents", "text", str(path), "--as-of", "2025-06-01")["text"].strip() == GATES
+    )
     history = vade.json("documents", "history", str(path))["revisions"]
     assert [r["valid_until"] for r in history] == ["2026-01-01T00:00:00+00:00", None]
 

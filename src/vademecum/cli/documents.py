@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from vademecum.app import Catalogue, open_catalogue
-from vademecum.cli.options import COMMON, As, Collection, Labels, command, scope_of
+from vademecum.cli.options import COMMON, As, AsOf, Collection, Labels, command, day_of, scope_of
 from vademecum.cli.output import escape, out, print_json, visible, working
 from vademecum.errors import DocumentNotFound, UsageError
 from vademecum.model.document import Document
@@ -112,13 +112,13 @@ def show(name: Name, principal: As = None, labels: Labels = None) -> None:
 
 @documents.command("text")
 @command
-def text(name: Name, principal: As = None, labels: Labels = None) -> None:
+def text(name: Name, principal: As = None, labels: Labels = None, as_of: AsOf = None) -> None:
     """Print the text that offsets and citations point into."""
     scope = scope_of(principal, labels)
 
     async def work(catalogue: Catalogue) -> tuple[DocumentId, str]:
         document_id = await named(catalogue, name, scope)
-        return document_id, await catalogue.documents.text(scope, document_id)
+        return document_id, await catalogue.documents.text(scope, document_id, day_of(as_of))
 
     document_id, extracted = with_catalogue(work)
     if COMMON.json:

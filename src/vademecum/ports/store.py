@@ -121,8 +121,9 @@ class DocumentStore(Protocol):
         """Return the document at that place, None also where the scope may not see it."""
         ...
 
-    async def text(self, scope: Scope, document_id: DocumentId) -> str:
-        """Return the extracted text of the current revision. Raises DocumentNotFound."""
+    async def text(self, scope: Scope, document_id: DocumentId, as_of: date | None = None) -> str:
+        """Return the extracted text of the current revision, or of the one in force at the end
+        of a day, empty where none was. Raises DocumentNotFound."""
         ...
 
     async def chunks(self, scope: Scope, document_id: DocumentId) -> list[Chunk]: ...

@@ -87,12 +87,12 @@ class PostgresDocuments:
         async with transaction(self._pool, scope) as connection:
             return await find_document(connection, scope.tenant, collection, uri)
 
-    async def text(self, scope: Scope, document_id: DocumentId) -> str:
+    async def text(self, scope: Scope, document_id: DocumentId, as_of: date | None = None) -> str:
         await self.get(scope, document_id)
         async with transaction(self._pool, scope) as connection:
             row = await (
                 await connection.execute(
-                    _SQL["current_text"], {"tenant": scope.tenant, "id": document_id}
+                    _SQL["text"], {"tenant": scope.tenant, "id": document_id, "as_of": as_of}
                 )
             ).fetchone()
         return str(row["text"]) if row else ""

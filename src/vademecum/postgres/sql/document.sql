@@ -26,10 +26,14 @@ WHERE d.tenant = %(tenant)s
   AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
 ORDER BY d.collection, d.uri
 
--- name: current_text
+-- name: text
+-- Of the newest revision that was read, or of the one in force at the end of a day.
 SELECT r.text
-FROM document d JOIN revision r ON r.tenant = d.tenant AND r.id = d.current_revision
+FROM document d JOIN revision r ON r.tenant = d.tenant AND r.document = d.id
 WHERE d.tenant = %(tenant)s AND d.id = %(id)s::uuid
+  AND CASE WHEN %(as_of)s::date IS NULL THEN r.id = d.current_revision
+           ELSE r.valid_from <= moment_of(%(as_of)s::date)
+                AND r.valid_until > moment_of(%(as_of)s::date) END
 
 -- name: list_chunks
 SELECT c.id, c.ordinal, c.start_offset, c.end_offset, c.tokens, c.heading_path, c.page_start,
