@@ -58,11 +58,11 @@ async def deliver(
     """
     outcomes: list[Outcome] = []
     coming = iter(sources)
-    async with _working(parts) if wait else _resting() as still_well:
+    async with _working(parts) as worker:
         # Each may be read from a disk only now, and that must not hold up the event loop.
         while (source := await asyncio.to_thread(next, coming, None)) is not None:
-            outcomes.append(await _take(parts, source, scope, wait=wait))
-            still_well()
+            outcomes.append(await _take(parts, source, scope, worker if wait else None))
+            worker.check()
             on_progress(0, len(outcomes))
         waiting = _waiting(outcomes) if wait else set()
         while waiting:
@@ -70,13 +70,13 @@ async def deliver(
             on_progress(len(outcomes) - len(waiting) + ended, len(outcomes))
             if ended == len(waiting):
                 break
-            still_well()
+            worker.check()
             await asyncio.sleep(_POLL_SECONDS)
     return await _results(parts, outcomes, scope)
 
 
 async def _take(
-    parts: DeliverParts, source: Source | Refused | Deletion, scope: Scope, *, wait: bool
+    parts: DeliverParts, source: Source | Refused | Deletion, scope: Scope, worker: "_Worker | None"
 ) -> Outcome:
     if isinstance(source, Refused):
         return ended(source.uri, source.state, source.reason)
@@ -90,11 +90,16 @@ async def _take(
             return ended(source.uri, State.REJECTED, str(error))
     while True:
         try:
-            return await _accept(parts, source, asked, scope)
+            accepted = await _accept(parts, source, asked, scope)
         except QueueFull:
-            if not wait:
+            if worker is None:
                 raise
-        await asyncio.sleep(_POLL_SECONDS)  # our own work makes room
+            worker.begin()
+            await asyncio.sleep(_POLL_SECONDS)  # our own work makes room
+            continue
+        if worker and isinstance(accepted, Accepted) and not accepted.unchanged:
+            worker.begin()
+        return accepted
 
 
 async def _accept(parts: DeliverParts, source: Source, asked: str, scope: Scope) -> Outcome:
@@ -111,14 +116,23 @@ async def _accept(parts: DeliverParts, source: Source, asked: str, scope: Scope)
     return accepted
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Worker:
+    """Work beside the deliveries: `begin` it where there is some; `check` raises what it raised."""
+
+    begin: Callable[[], None]
+    check: Callable[[], None]
+
+
 @asynccontextmanager
-async def _working(parts: DeliverParts) -> AsyncIterator[Callable[[], None]]:
-    """Do what waits in the queue, ours and others', while the block runs; what it gives raises
-    where the work itself has failed."""
+async def _working(parts: DeliverParts) -> AsyncIterator[_Worker]:
+    """Do what waits in the queue, ours and others', once it was begun and while the block runs."""
     work = partial(ingest_revision, parts.ingest)
+    begun = asyncio.Event()
     over = False
 
     async def drain() -> None:
+        await begun.wait()
         # A worker that is cancelled ends its jobs and returns as if nothing had been, so the
         # cancellation alone would not end this loop.
         while True:
@@ -130,21 +144,16 @@ async def _working(parts: DeliverParts) -> AsyncIterator[Callable[[], None]]:
 
     draining = asyncio.create_task(drain())
 
-    def still_well() -> None:
+    def check() -> None:
         if draining.done():
             draining.result()
 
     try:
-        yield still_well
+        yield _Worker(begin=begun.set, check=check)
     finally:  # also where the caller is cancelled: no work outlives it
         over = True
         draining.cancel()
         await asyncio.gather(draining, return_exceptions=True)
-
-
-@asynccontextmanager
-async def _resting() -> AsyncIterator[Callable[[], None]]:
-    yield lambda: None
 
 
 def _waiting(outcomes: Sequence[Outcome]) -> set[RevisionId]:
