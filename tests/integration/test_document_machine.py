@@ -106,9 +106,7 @@ PLANTED = {
         "set_validity", "min(own.begins) OVER", "max(own.ends) OVER"
     ),
     "the index is not told that a revision is out of force": _function(
-        "set_validity",
-        "UPDATE chunk_vector v SET",
-        "UPDATE chunk_vector v SET language = language,",
+        "set_validity", "c.revision = moved.id", "c.revision IS NULL"
     ),
     "an acknowledged document is not committed": _sql("source", "insert_revision", "SELECT 1"),
     "the index keeps the old labels": _sql("source", "move_index_access", "SELECT 1"),

@@ -30,8 +30,19 @@ CREATE INDEX revision_document ON revision (tenant, document, number);
 
 -- Why a chunk has no vector and will not be tried again; NULL where it has one, or waits for it.
 ALTER TABLE chunk ADD unembedded text;
--- The vectors that a tenant has already, by text: 4 bytes a row, whatever the text.
-CREATE INDEX chunk_text_hash ON chunk USING hash (text_hash);
+-- The vectors that a tenant has already are found by text.
+CREATE INDEX chunk_text_hash ON chunk (tenant, text_hash);
+
+-- Written as a value and not as EXISTS, which is planned as a hash of every document that the
+-- transaction may see, though a statement touches the rows of one.
+ALTER POLICY visible ON revision
+    USING (tenant = current_tenant()
+           AND (SELECT true FROM document d
+                WHERE d.tenant = revision.tenant AND d.id = revision.document));
+ALTER POLICY visible ON chunk
+    USING (tenant = current_tenant()
+           AND (SELECT true FROM document d
+                WHERE d.tenant = chunk.tenant AND d.id = chunk.document));
 
 ALTER TABLE chunk_vector
     ADD valid_from timestamptz NOT NULL DEFAULT '-infinity',
@@ -182,13 +193,17 @@ AS $$
 DECLARE
     t text := current_tenant();
 BEGIN
+    -- OFFSET 0 keeps each step a look into one index, whatever the tables' statistics say.
     RETURN QUERY
         SELECT w.hash, found.embedding
         FROM unnest(wanted_hashes) AS w (hash)
         CROSS JOIN LATERAL (
             SELECT v.embedding
-            FROM chunk c JOIN chunk_vector v ON v.tenant = c.tenant AND v.chunk = c.id
-            WHERE c.text_hash = w.hash AND c.tenant = t AND v.generation = wanted_generation
+            FROM chunk c CROSS JOIN LATERAL (
+                SELECT p.embedding FROM chunk_vector p
+                WHERE p.tenant = t AND p.chunk = c.id AND p.generation = wanted_generation
+                OFFSET 0) AS v
+            WHERE c.tenant = t AND c.text_hash = w.hash
             LIMIT 1) AS found;
 END $$;
 
@@ -203,12 +218,18 @@ DECLARE
 BEGIN
     INSERT INTO chunk_vector (tenant, chunk, generation, collection, access_set, language,
                               valid_from, valid_until, embedding)
-        SELECT t, c.id, wanted_generation, d.collection, d.access_set, c.language,
-               r.valid_from, r.valid_until, w.embedding
+        SELECT t, w.chunk, wanted_generation, place.collection, place.access_set, place.language,
+               place.valid_from, place.valid_until, w.embedding
         FROM unnest(chunks, embeddings) AS w (chunk, embedding)
-        JOIN chunk c ON c.tenant = t AND c.id = w.chunk
-        JOIN revision r ON r.tenant = t AND r.id = c.revision
-        JOIN document d ON d.tenant = t AND d.id = c.document
+        CROSS JOIN LATERAL (
+            SELECT c.language, p.*
+            FROM chunk c CROSS JOIN LATERAL (
+                SELECT d.collection, d.access_set, r.valid_from, r.valid_until
+                FROM revision r JOIN document d ON d.tenant = t AND d.id = r.document
+                WHERE r.tenant = t AND r.id = c.revision
+                OFFSET 0) AS p
+            WHERE c.tenant = t AND c.id = w.chunk
+            OFFSET 0) AS place
         ON CONFLICT DO NOTHING;
 END $$;
 
@@ -222,12 +243,18 @@ DECLARE
 BEGIN
     INSERT INTO chunk_terms (tenant, chunk, generation, collection, access_set,
                              valid_from, valid_until, terms, weights)
-        SELECT t, c.id, wanted_generation, d.collection, d.access_set,
-               r.valid_from, r.valid_until, w.terms::int[], w.weights
+        SELECT t, w.chunk, wanted_generation, place.collection, place.access_set,
+               place.valid_from, place.valid_until, w.terms::int[], w.weights
         FROM unnest(chunks, index_terms.terms, index_terms.weights) AS w (chunk, terms, weights)
-        JOIN chunk c ON c.tenant = t AND c.id = w.chunk
-        JOIN revision r ON r.tenant = t AND r.id = c.revision
-        JOIN document d ON d.tenant = t AND d.id = c.document
+        CROSS JOIN LATERAL (
+            SELECT c.language, p.*
+            FROM chunk c CROSS JOIN LATERAL (
+                SELECT d.collection, d.access_set, r.valid_from, r.valid_until
+                FROM revision r JOIN document d ON d.tenant = t AND d.id = r.document
+                WHERE r.tenant = t AND r.id = c.revision
+                OFFSET 0) AS p
+            WHERE c.tenant = t AND c.id = w.chunk
+            OFFSET 0) AS place
         ON CONFLICT DO NOTHING;
 END $$;
 
@@ -239,34 +266,39 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = vademecum, public, pg_temp
 AS $$
 DECLARE
     t text := current_tenant();
+    moved record;
+    ids uuid[];
 BEGIN
-    WITH own AS (
-        SELECT r.id, r.number,
-               coalesce(r.effective_from::timestamp AT TIME ZONE 'UTC',
-                        CASE WHEN r.effective_until IS NOT NULL
-                                  AND r.number = min(r.number) OVER ()
-                             THEN '-infinity' ELSE r.published_at END) AS begins,
-               coalesce((r.effective_until + 1)::timestamp AT TIME ZONE 'UTC', 'infinity') AS ends
-        FROM revision r
-        WHERE r.tenant = t AND r.document = wanted_document AND r.valid_from IS NOT NULL
-    ), force AS (
-        SELECT own.id, own.begins,
-               greatest(own.begins, least(own.ends, min(own.begins) OVER (
-                   ORDER BY own.number ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING))) AS ends
-        FROM own
-    )
-    UPDATE revision r SET valid_from = force.begins, valid_until = force.ends
-        FROM force
-        WHERE r.tenant = t AND r.id = force.id
-          AND (r.valid_from, r.valid_until) IS DISTINCT FROM (force.begins, force.ends);
-    UPDATE chunk_vector v SET valid_from = r.valid_from, valid_until = r.valid_until
-        FROM chunk c JOIN revision r ON r.tenant = c.tenant AND r.id = c.revision
-        WHERE c.tenant = t AND c.document = wanted_document AND v.tenant = t AND v.chunk = c.id
-          AND (v.valid_from, v.valid_until) IS DISTINCT FROM (r.valid_from, r.valid_until);
-    UPDATE chunk_terms v SET valid_from = r.valid_from, valid_until = r.valid_until
-        FROM chunk c JOIN revision r ON r.tenant = c.tenant AND r.id = c.revision
-        WHERE c.tenant = t AND c.document = wanted_document AND v.tenant = t AND v.chunk = c.id
-          AND (v.valid_from, v.valid_until) IS DISTINCT FROM (r.valid_from, r.valid_until);
+    FOR moved IN
+        WITH own AS (
+            SELECT r.id, r.number,
+                   coalesce(r.effective_from::timestamp AT TIME ZONE 'UTC',
+                            CASE WHEN r.effective_until IS NOT NULL
+                                      AND r.number = min(r.number) OVER ()
+                                 THEN '-infinity' ELSE r.published_at END) AS begins,
+                   coalesce((r.effective_until + 1)::timestamp AT TIME ZONE 'UTC', 'infinity')
+                       AS ends
+            FROM revision r
+            WHERE r.tenant = t AND r.document = wanted_document AND r.valid_from IS NOT NULL
+        ), force AS (
+            SELECT own.id, own.begins,
+                   greatest(own.begins, least(own.ends, min(own.begins) OVER (
+                       ORDER BY own.number ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)))
+                       AS ends
+            FROM own
+        )
+        UPDATE revision r SET valid_from = force.begins, valid_until = force.ends
+            FROM force
+            WHERE r.tenant = t AND r.id = force.id
+              AND (r.valid_from, r.valid_until) IS DISTINCT FROM (force.begins, force.ends)
+            RETURNING r.id, r.valid_from, r.valid_until
+    LOOP
+        ids := ARRAY(SELECT c.id FROM chunk c WHERE c.tenant = t AND c.revision = moved.id);
+        UPDATE chunk_vector v SET valid_from = moved.valid_from, valid_until = moved.valid_until
+            WHERE v.tenant = t AND v.chunk = ANY (ids);
+        UPDATE chunk_terms v SET valid_from = moved.valid_from, valid_until = moved.valid_until
+            WHERE v.tenant = t AND v.chunk = ANY (ids);
+    END LOOP;
 END $$;
 
 -- A tenant's next job comes after its last one, but not before what is being served: whoever
