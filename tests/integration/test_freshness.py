@@ -1,6 +1,7 @@
 """Is what is found always the newest, on the day that is asked for, whatever comes late or twice?"""
 
 import asyncio
+import hashlib
 import itertools
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -118,6 +119,26 @@ async def test_front_matter_gives_what_the_caller_does_not(bench: Bench) -> None
         source("a.md", text, metadata={"effective_until": (TODAY + DAY).isoformat()})
     )
     assert len(await on(bench, "quokka", None)) == 1
+
+
+async def test_all_that_is_known_of_a_document_is_told(bench: Bench) -> None:
+    text = "---\neffective_until: 2030-12-31\n---\n# Rules\n\nThe quokka gate."
+    metadata = {"season": 2026, "open": True, "price": 7.5, "note": None, "venue": "arena"}
+    (result,) = await bench.ingest(
+        source("a.md", text, access=["group:a", "user:b"], metadata=metadata, language=None)
+    )
+    document = await bench.documents.get(OPERATOR, result.id)
+    assert document.metadata == metadata | {"effective_until": "2030-12-31"}
+    assert [type(document.metadata[key]) for key in metadata] == [
+        int, bool, float, type(None), str,
+    ]  # fmt: skip
+    assert document.access == ("group:a", "user:b")
+    assert document.content_hash == hashlib.sha256(text.encode()).hexdigest()
+    assert document.fingerprint == bench.app.deliver_parts.fingerprint(source("a.md", ""))
+    assert (document.ingested_by, document.language) == (OPERATOR.principal, "en")
+    assert document.valid_until == datetime(2031, 1, 1, tzinfo=UTC)
+    (chunk,) = await bench.documents.chunks(OPERATOR, document.id)
+    assert chunk.language == "en"
 
 
 def delivered(version: int, word: str) -> Source:

@@ -111,7 +111,12 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A source unit as its readers see it: (tenant, collection, uri) with its newest state."""
+    """A source unit as its readers see it: (tenant, collection, uri) with its newest state.
+
+    `content_hash` is the sha256 of the original, `fingerprint` that of the settings under which it
+    was read. What was read last is in force in [valid_from, valid_until): None where nothing was,
+    and where the time has no beginning or end.
+    """
 
     id: DocumentId
     collection: str
@@ -126,6 +131,11 @@ class Document:
     media_type: str
     chunks: int
     warnings: tuple[str, ...]
+    content_hash: str
+    fingerprint: str
+    ingested_by: str
+    valid_from: datetime | None
+    valid_until: datetime | None
     created_at: datetime
     updated_at: datetime
 

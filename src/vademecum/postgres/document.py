@@ -278,6 +278,11 @@ def _document(row: Mapping[str, Any]) -> Document:
         media_type=row["media_type"],
         chunks=row["chunks"],
         warnings=tuple(row["warnings"]),
+        content_hash=row["content_hash"],
+        fingerprint=row["fingerprint"],
+        ingested_by=row["ingested_by"],
+        valid_from=row["valid_from"],
+        valid_until=row["valid_until"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

@@ -11,12 +11,16 @@ WHERE tenant = %(tenant)s
 
 -- name: list_documents
 SELECT d.id, d.collection, d.uri, d.title, s.labels, d.metadata, d.language, r.state, r.reason,
-       r.number, r.media_type, r.warnings, d.created_at, d.updated_at,
-       coalesce(c.chunks, 0) AS chunks
+       r.number, r.media_type, r.warnings, r.content_hash, r.fingerprint, r.ingested_by,
+       nullif(c.valid_from, '-infinity') AS valid_from,
+       nullif(c.valid_until, 'infinity') AS valid_until,
+       d.created_at, d.updated_at, coalesce(c.chunks, 0) AS chunks
 FROM document d
 JOIN access_set s ON s.tenant = d.tenant AND s.id = d.access_set
 JOIN LATERAL (
-    SELECT r.state, r.reason, r.number, r.media_type, r.warnings FROM revision r
+    SELECT r.state, r.reason, r.number, r.media_type, r.warnings, r.content_hash, r.fingerprint,
+           r.ingested_by
+    FROM revision r
     WHERE r.tenant = d.tenant AND r.document = d.id
     ORDER BY r.number DESC LIMIT 1
 ) r ON true
