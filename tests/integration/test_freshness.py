@@ -122,7 +122,7 @@ async def test_front_matter_gives_what_the_caller_does_not(bench: Bench) -> None
 
 
 async def test_all_that_is_known_of_a_document_is_told(bench: Bench) -> None:
-    text = "---\neffective_until: 2030-12-31\n---\n# Rules\n\nThe quokka gate."
+    text = "---\neffective_until: 2030-12-31\n---\n# Rules\n\nThe gate opens two hours before the concert begins and closes when it ends."
     metadata = {"season": 2026, "open": True, "price": 7.5, "note": None, "venue": "arena"}
     (result,) = await bench.ingest(
         source("a.md", text, access=["group:a", "user:b"], metadata=metadata, language=None)
