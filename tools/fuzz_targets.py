@@ -6,8 +6,9 @@ from vademecum.adapters.chunkers.fixed import FixedChunker
 from vademecum.adapters.chunkers.recursive import RecursiveChunker
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.parsers.compose import Composer
+from vademecum.adapters.parsers.json_values import parse_json
 from vademecum.adapters.parsers.markdown import parse_markdown
-from vademecum.adapters.parsers.plain import parse_json, parse_text
+from vademecum.adapters.parsers.plain import parse_text
 from vademecum.errors import DocumentUnreadable
 from vademecum.model.document import ParsedDocument
 from vademecum.ports.chunker import Chunker

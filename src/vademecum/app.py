@@ -346,6 +346,7 @@ def compose(
     keep: Keep,
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
+    upkeep = PostgresUpkeep(catalogue.pool, generation.id)
     ingest = IngestParts(
         revisions=PostgresRevisions(catalogue.pool, generation.id),
         blobs=catalogue.blobs,
@@ -355,12 +356,7 @@ def compose(
         embedder=embedder,
         generation=generation,
     )
-    searching = RetrieveParts(
-        store=catalogue.documents,
-        index=PostgresIndex(catalogue.pool, generation),
-        embedder=embedder,
-        clock=SystemClock(),
-    )
+    index = PostgresIndex(catalogue.pool, generation)
     return App(
         catalogue=catalogue,
         ingest_parts=ingest,
@@ -371,7 +367,9 @@ def compose(
             remove=catalogue.remove,
         ),
         answer_parts=AnswerParts(
-            retrieve=searching,
+            retrieve=RetrieveParts(
+                store=catalogue.documents, index=index, embedder=embedder, clock=SystemClock()
+            ),
             records=catalogue.records,
             encoder=encoder,
             language_model=language_model,
@@ -380,13 +378,10 @@ def compose(
             show_unsupported=show_unsupported,
         ),
         reconcile_parts=ReconcileParts(
-            upkeep=PostgresUpkeep(catalogue.pool, generation.id),
-            jobs=catalogue.jobs,
-            embedder=embedder,
-            generation=generation,
+            upkeep=upkeep, jobs=catalogue.jobs, embedder=embedder, generation=generation
         ),
         retain_parts=RetainParts(
-            upkeep=PostgresUpkeep(catalogue.pool, generation.id),
+            upkeep=upkeep,
             documents=catalogue.documents,
             blobs=catalogue.blobs,
             clock=SystemClock(),

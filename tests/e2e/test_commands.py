@@ -173,7 +173,9 @@ def test_status_and_doctor(vade: Any, ingested: Any) -> None:
     assert status["waiting"] == 0
     checks = vade.json("doctor")
     assert checks["ok"] is True
-    assert {c["name"] for c in checks["checks"]} == {"settings", "disk", "database", "embedding"}
+    assert {c["name"] for c in checks["checks"]} == {
+        "settings", "disk", "database", "readers", "embedding",
+    }  # fmt: skip
 
 
 def test_stop_and_go_on(vade: Any, ingested: Any) -> None:

@@ -362,7 +362,7 @@ class Documents(RuleBasedStateMachine):
                 assert self._found_version(key) == last, "S6, S12: the last acknowledged one"
                 document.version, document.parts = last
                 document.maybe = set()
-            document.size = 0  # which settings a late worker had is not known here
+                document.size = 0  # which settings a late worker had is not known here
         assert self.bench.sql(_LEFT) == [(0, 0, 0)], "C5"
         assert self.bench.sql(HALF) == [], "C1"
         self.bench.in_force("chunk_vector")

@@ -31,12 +31,14 @@ async def test_results_come_in_the_order_of_the_sources(bench: Bench) -> None:
     results = await bench.ingest(
         source("a", TEXT), source("", TEXT), source("b", ""), source("a", TEXT)
     )
-    assert [(r.uri, r.status) for r in results] == [
+    assert [(r.uri, r.status) for r in results[:3]] == [
         ("a", "ready"),
         ("", "rejected"),
         ("b", "empty"),
-        ("a", "ready"),
     ]
+    # The first may be done when the same comes again.
+    assert results[3].uri == "a"
+    assert results[3].status in ("ready", "unchanged")
     refused = Refused(uri="c", reason="it cannot be read")
     [result] = await bench.app.ingest([refused], scope=OPERATOR)
     assert (result.status, result.reason, result.id) == ("failed", "it cannot be read", None)

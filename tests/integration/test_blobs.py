@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.errors import DataFolderUnusable, DiskFull, NotFound
 from vademecum.model.ids import DocumentId, Tenant, new_uuid
 from vademecum.model.principal import Scope
-from vademecum.model.purge import StoreReceipt
+from vademecum.ports.store import Deleted
 from vademecum.purge.pipeline import PurgeParts, purge_document
 
 RED, BLUE = Tenant("red"), Tenant("../../blue\x00/etc")
@@ -142,10 +144,12 @@ def _killed(command: list[str], seconds: float) -> None:
 
 async def test_a_deletion_that_fails_is_told(tmp_path: Path) -> None:
     class Rows:
-        async def delete(
-            self, scope: Scope, document_id: DocumentId
-        ) -> tuple[list[StoreReceipt], list[str]]:
-            return [], [stuck, gone]
+        async def delete(self, scope: Scope, document_id: DocumentId) -> Deleted:
+            return Deleted(document_id=document_id, receipts=[], blobs=[stuck, gone])
+
+        @asynccontextmanager
+        async def unnamed(self, scope: Scope, blobs: Sequence[str]) -> AsyncIterator[list[str]]:
+            yield list(blobs)
 
     blobs = FolderBlobs(tmp_path)
     stuck, gone = await blobs.put(RED, b"stuck"), await blobs.put(RED, b"gone")
