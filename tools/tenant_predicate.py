@@ -16,7 +16,7 @@ SQL_FOLDER = Path(__file__).parent.parent / "src" / "vademecum" / "postgres" / "
 MIGRATIONS = SQL_FOLDER.parent / "migrations"
 
 _NAME = re.compile(r"^-- name: ([a-z_]+)\n", re.MULTILINE)
-_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+_PLACEHOLDER = re.compile(r"%\((\w+)\)[sb]")
 _TABLE = re.compile(r"CREATE TABLE (\w+) \(\s+tenant text NOT NULL")
 # The walls themselves are examined by a query that must see without a tenant.
 EXEMPT = {("health", "visible_without_tenant")}

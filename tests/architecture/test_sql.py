@@ -13,7 +13,7 @@ from vademecum.postgres.queries import load, nouns
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "vademecum"
 _VERB = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|CREATE|ALTER|DROP|SET)\s+\S+\s")
-_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+_PLACEHOLDER = re.compile(r"%\((\w+)\)[sb]")
 
 
 def test_every_query_names_its_tenant() -> None:

@@ -73,8 +73,9 @@ FROM jsonb_to_recordset(%(chunks)s::jsonb) AS c (
     text_hash text, unembedded text)
 
 -- name: index_vectors
-SELECT index_vectors(%(generation)s::int, %(chunks)s::uuid[], %(embeddings)s::halfvec[])
+-- Both in binary: as text they would cost more than all else of a row.
+SELECT index_vectors(%(generation)s::int, %(chunks)s::uuid[], %(embeddings)b::halfvec[])
 
 -- name: index_terms
 SELECT index_terms(%(generation)s::int, %(chunks)s::uuid[], %(terms)s::text[],
-                   %(weights)s::sparsevec[])
+                   %(weights)b::sparsevec[])
