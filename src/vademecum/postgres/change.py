@@ -51,4 +51,4 @@ async def forget_changes(pool: Pool, scope: Scope, before: datetime) -> int:
         cursor = await connection.execute(
             _SQL["forget_changes"], {"tenant": scope.tenant, "before": before}
         )
-        return cursor.rowcount
+        return len(await cursor.fetchall())

@@ -39,8 +39,15 @@ def collections_of(scope: Scope) -> list[str] | None:
 
 @asynccontextmanager
 async def transaction(pool: Pool, scope: Scope) -> AsyncIterator[Connection]:
-    """Run the block in one transaction of `scope`; it is rolled back if the block raises."""
+    """Run the block in one transaction of `scope`; it is rolled back if the block raises.
+
+    Statements are sent without waiting for the ones before, up to the next whose rows are read.
+    """
     with clear_errors():
-        async with pool.connection() as connection, connection.transaction():
+        async with (
+            pool.connection() as connection,
+            connection.pipeline(),
+            connection.transaction(),
+        ):
             await enter(connection, scope)
             yield connection

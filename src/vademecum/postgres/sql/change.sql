@@ -16,3 +16,4 @@ LIMIT %(limit)s
 DELETE FROM change_event
 WHERE tenant = %(tenant)s AND occurred_at < %(before)s
   AND xid < pg_snapshot_xmin(pg_current_snapshot())
+RETURNING id
