@@ -40,7 +40,9 @@ async def _ours(corpus: Any) -> dict[str, Any]:
     known = dict(zip(corpus.texts, corpus.vecs, strict=True))
     embedder = Lookup(known | dict(zip(corpus.q_texts, corpus.q_vecs, strict=True)))
     sources = [
-        source(f"d{i}", json.dumps(corpus.texts[i * CHUNKS_A_DOCUMENT :][:CHUNKS_A_DOCUMENT]).encode())
+        source(
+            f"d{i}", json.dumps(corpus.texts[i * CHUNKS_A_DOCUMENT :][:CHUNKS_A_DOCUMENT]).encode()
+        )
         for i in range(-(-len(corpus.texts) // CHUNKS_A_DOCUMENT))
     ]
     row: dict[str, Any] = {}
@@ -94,9 +96,7 @@ class GivenTexts:
         blocks, start, texts = [], 0, json.loads(content)
         for text in texts:
             end = start + len(text)
-            blocks.append(
-                Block(kind="paragraph", start=start, end=end, level=0, heading_path=())
-            )
+            blocks.append(Block(kind="paragraph", start=start, end=end, level=0, heading_path=()))
             start = end + 2
         return ParsedDocument(
             text="\n\n".join(texts), blocks=tuple(blocks), page_starts=(), title="",
@@ -125,7 +125,9 @@ def peer(name: str, corpus: Any) -> dict[str, Any]:
     """Run a class of the harness; its libraries are imported before the time begins."""
     import peers
 
-    for module in {"chroma": ["chromadb"], "llamaindex": ["llama_index.core", "bm25s"]}.get(name, []):
+    for module in {"chroma": ["chromadb"], "llamaindex": ["llama_index.core", "bm25s"]}.get(
+        name, []
+    ):
         __import__(module)
     with tempfile.TemporaryDirectory() as folder:
         store = peers.PEERS[name](folder, corpus)
@@ -169,7 +171,9 @@ def run(name: str, options: argparse.Namespace) -> dict[str, Any]:
         [python, __file__, "--row", name, "--chunks", str(options.chunks)],
         env=os.environ
         | {
-            "PYTHONPATH": os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), options.peers))),
+            "PYTHONPATH": os.pathsep.join(
+                filter(None, (os.environ.get("PYTHONPATH"), options.peers))
+            ),
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
             "ANONYMIZED_TELEMETRY": "False",

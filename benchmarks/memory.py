@@ -75,7 +75,7 @@ async def measured(chunks: int) -> tuple[list[dict[str, Any]], Samples]:
             samples.tenth = tenth
             began = time.perf_counter()
             documents = generated_documents(
-                each, CHUNKS_A_DOCUMENT, seed=tenth, prefix=f"tenth-{tenth}", words=90
+                each, CHUNKS_A_DOCUMENT, seed=tenth, prefix=f"tenth-{tenth}"
             )
             results = await line.app.ingest(documents, scope=SCOPE)
             added = sum(result.chunks for result in results)

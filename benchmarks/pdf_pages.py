@@ -21,7 +21,7 @@ from typing import Any
 import pypdfium2
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
-from reportlab.platypus import Paragraph, SimpleDocTemplate
+from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 from support import report, sentences, vocabulary
 
 from vademecum.adapters.parsers.jail import ChildParser
@@ -37,6 +37,7 @@ def generated(pages: int) -> bytes:
     for number in range(pages):
         story.append(Paragraph(f"Section {number + 1}", styles["Heading2"]))
         story += [Paragraph(sentences(words, rng, 110), styles["BodyText"]) for _ in range(6)]
+        story.append(PageBreak())
     buffer = io.BytesIO()
     SimpleDocTemplate(buffer, pagesize=A4).build(story)
     return buffer.getvalue()

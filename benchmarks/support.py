@@ -240,7 +240,7 @@ def sentences(words: Sequence[str], rng: random.Random, count: int) -> str:
 
 
 def generated_documents(
-    documents: int, paragraphs: int, *, seed: int, words: int = 80, prefix: str = "generated"
+    documents: int, paragraphs: int, *, seed: int, words: int = 130, prefix: str = "generated"
 ) -> Iterator[Source]:
     """Yield seeded English text documents whose paragraphs are about a chunk each."""
     rng, known = random.Random(seed), vocabulary()
