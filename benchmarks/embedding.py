@@ -23,13 +23,12 @@ from typing import Any
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
-from support import EXAMPLES, report, sentences, vocabulary
+from support import EXAMPLES, read, report, sentences, vocabulary
 
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.embedders.e5_convert import ModelFiles, open_model
 from vademecum.adapters.embedders.e5_tokenizer import BOS, EOS, PAD, E5Tokenizer
 from vademecum.adapters.embedders.local_e5 import LocalE5
-from vademecum.adapters.parsers.child import parse
 from vademecum.ingest.embed import BATCH, embed_missing
 
 Ids = list[list[int]]
@@ -79,7 +78,7 @@ def example_chunks(tokenizer: LocalE5) -> list[str]:
     """Return the chunks of the example documents, as the product cuts them."""
     texts = []
     for path in sorted(EXAMPLES.rglob("*.*")):
-        parsed = parse(path.read_bytes(), path.name)
+        parsed = read(path.read_bytes(), path.name)
         spans = StructureChunker().split(parsed, tokenizer)
         texts += [parsed.text[span.start : span.end] for span in spans]
     return texts
@@ -148,11 +147,10 @@ def main() -> None:
     model = LocalE5.load(files)
     examples = example_chunks(model)
     model.close()
-    rows = [
-        measured("examples", examples, files, options.repeats),
-        measured("generated", generated_chunks(options.texts), files, options.repeats),
-    ]
-    report(rows)
+    examples = random.Random(1).sample(examples, min(options.texts, len(examples)))
+    report([measured("examples", examples, files, options.repeats)])
+    generated = generated_chunks(options.texts)
+    report([measured("generated", generated, files, options.repeats)])
 
 
 if __name__ == "__main__":

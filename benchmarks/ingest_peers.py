@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,9 @@ async def _ours(corpus: Any) -> dict[str, Any]:
         deletions, queries, stale = [], [], 0
         for i in range(DELETIONS):
             began = time.perf_counter()
-            await line.app.catalogue.delete(results[i].id, scope=SCOPE)
+            document = results[i].id
+            assert document is not None
+            await line.app.catalogue.delete(document, scope=SCOPE)
             deleted = time.perf_counter()
             found = await line.app.search(corpus.q_texts[i], scope=SCOPE, k=20)
             queries.append(time.perf_counter() - deleted)
@@ -109,7 +112,7 @@ class GivenChunks:
 
     notes = ()
 
-    def choose(self, collection: str, media_type: str, asked: str | None = None) -> "GivenChunks":
+    def choose(self, collection: str, media_type: str, asked: str | None = None) -> Any:
         return self
 
     def fingerprint(self, collection: str, asked: str | None = None) -> str:
@@ -123,12 +126,12 @@ class GivenChunks:
 
 def peer(name: str, corpus: Any) -> dict[str, Any]:
     """Run a class of the harness; its libraries are imported before the time begins."""
-    import peers
+    peers = import_module("peers")
 
     for module in {"chroma": ["chromadb"], "llamaindex": ["llama_index.core", "bm25s"]}.get(
         name, []
     ):
-        __import__(module)
+        import_module(module)
     with tempfile.TemporaryDirectory() as folder:
         store = peers.PEERS[name](folder, corpus)
         wall, cpu = time.perf_counter(), sum(os.times()[:4])
@@ -158,9 +161,7 @@ def peer(name: str, corpus: Any) -> dict[str, Any]:
 
 
 def one_row(name: str, chunks: int) -> None:
-    import corpus
-
-    made = corpus.make(chunks)
+    made = import_module("corpus").make(chunks)
     print(json.dumps(ours(made) if name == "ours" else peer(name, made), default=float))
 
 

@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+import vademecum.adapters.parsers.child  # noqa: F401 - names the readers of each type
 from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
-from vademecum.adapters.parsers.child import parse
+from vademecum.adapters.parsers.dispatch import parse
 from vademecum.app import AVERAGE_LENGTH, App, Catalogue, compose
 from vademecum.ingest.retain import Keep
 from vademecum.model.document import ParsedDocument, Source
@@ -44,13 +45,18 @@ EXAMPLES = Path(__file__).parents[1] / "examples" / "boxoffice" / "documents"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def read(content: bytes, uri: str) -> ParsedDocument:
+    """Read a document in this process, of whatever type."""
+    return parse(content, uri)
+
+
 class HereParser:
     """The readers of the child process, called in this one."""
 
     fingerprint = "readers-of-benchmarks"
 
     async def parse(self, content: bytes, uri: str) -> ParsedDocument:
-        return parse(content, uri)
+        return read(content, uri)
 
 
 class CountingHash(HashEmbedder):
