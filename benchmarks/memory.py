@@ -4,7 +4,8 @@
 
 Generated documents of about 100 chunks are ingested with the hash embedder, a tenth of them at a
 time. Memory is the proportional set size (a page that processes share counts in parts), of this
-process and of PostgreSQL with its shared buffers, sampled while it works. The first tenth fills
+process and of PostgreSQL with and without its shared buffers, which fill as the store grows,
+sampled while it works. The first tenth fills
 caches and pools; memory is flat where the last tenth needs at most 1.1 times what was held after
 the first.
 """
@@ -36,18 +37,20 @@ MIB = 2**20
 
 
 class Samples:
-    """(seconds, tenth, MiB of this process, MiB of PostgreSQL), in the order of time."""
+    """(seconds, tenth, MiB of this process, of PostgreSQL, of PostgreSQL without its shared
+    buffers), in the order of time."""
 
     def __init__(self, postmaster: int) -> None:
         self._postmaster = postmaster
         self._began = time.perf_counter()
         self.tenth = 0
-        self.rows: list[tuple[float, int, float, float]] = []
+        self.rows: list[tuple[float, int, float, float, float]] = []
 
     def take(self) -> None:
         own, server = resident_bytes(os.getpid()), server_bytes(self._postmaster)
+        private = server_bytes(self._postmaster, "Pss_Anon")
         seconds = time.perf_counter() - self._began
-        self.rows.append((seconds, self.tenth, own / MIB, server / MIB))
+        self.rows.append((seconds, self.tenth, own / MIB, server / MIB, private / MIB))
 
     async def keep_taking(self) -> None:
         while True:
@@ -84,7 +87,8 @@ async def measured(chunks: int) -> tuple[list[dict[str, Any]], Samples]:
             samples.take()
         sampling.cancel()
     rows: list[dict[str, Any]] = []
-    for name, column in (("this process", 2), ("PostgreSQL", 3)):
+    names = "this process", "PostgreSQL", "PostgreSQL without shared buffers"
+    for column, name in enumerate(names, 2):
         first, second, last = (samples.median(i, column) for i in (0, 1, TENTHS - 1))
         rows.append(
             {

@@ -159,21 +159,22 @@ def server_cpu_seconds(postmaster: int) -> float:
     return sum(_cpu_seconds(pid) for pid in (postmaster, *_children(postmaster)))
 
 
-def resident_bytes(pid: int) -> int:
-    """Return the memory of a process that no other shares (PSS, which counts a shared page in
-    parts, so that a server's shared buffers are not counted once a backend)."""
+def resident_bytes(pid: int, kind: str = "Pss") -> int:
+    """Return the memory of a process: a page that processes share counts in parts, so that a
+    server's shared buffers are counted once over all its processes. `Pss_Anon` leaves out what
+    is shared or read from files."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
+        if line.startswith(f"{kind}:"):
             return int(line.split()[1]) * 1024
     return 0
 
 
-def server_bytes(postmaster: int) -> int:
-    """Return the memory of a PostgreSQL server, its shared buffers counted once."""
+def server_bytes(postmaster: int, kind: str = "Pss") -> int:
+    """Return the memory of all processes of a PostgreSQL server."""
     total = 0
     for pid in (postmaster, *_children(postmaster)):
         try:
-            total += resident_bytes(pid)
+            total += resident_bytes(pid, kind)
         except (FileNotFoundError, ProcessLookupError):
             continue  # a backend has ended meanwhile
     return total
