@@ -7,11 +7,11 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +39,6 @@ from vademecum.testing.embedders import HashEmbedder
 from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 
-T = TypeVar("T")
 SCOPE = Scope.for_operator("default")
 EXAMPLES = Path(__file__).parents[1] / "examples" / "boxoffice" / "documents"
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -271,17 +270,6 @@ def source(uri: str, content: bytes) -> Source:
 def percentile(seconds: Sequence[float], part: float) -> float:
     """Return a percentile in milliseconds."""
     return float(np.percentile(np.asarray(seconds) * 1000, part))
-
-
-def best_of(times: int, work: Callable[[], T]) -> tuple[float, T]:
-    """Return the shortest time in seconds of several runs, and the last result."""
-    shortest, result = float("inf"), None
-    for _ in range(times):
-        began = time.perf_counter()
-        result = work()
-        shortest = min(shortest, time.perf_counter() - began)
-    assert result is not None
-    return shortest, result
 
 
 def report(rows: Sequence[Mapping[str, Any]]) -> None:
