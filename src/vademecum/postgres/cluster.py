@@ -240,6 +240,8 @@ def _write_settings(data: Path, logs: Path, account: Account | None) -> None:
         "unix_socket_permissions": "0700",
         "cluster_name": cluster_name(data),
         "max_connections": "100",
+        # A first ingestion grows tables from nothing: until they are analysed, plans are guesses.
+        "autovacuum_naptime": "5s",
         "shared_buffers": f"{share}MB",
         "maintenance_work_mem": f"{max(64, share)}MB",
         "jit": "off",

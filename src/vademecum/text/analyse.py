@@ -28,6 +28,7 @@ _WORD = regex.compile(
 _CLUSTER = regex.compile(r"\X")
 _JOINED = regex.compile(r"(\p{L}{1,6})(\d{1,8}\p{L}?)")
 # Letters and digits that stand together as one code: KH-402, kh402, BX 217.
+_DIGIT = regex.compile(r"\d")
 _CODE = regex.compile(
     rf"(?<!{_LETTER_OR_NUMBER}|\p{{M}})({_LETTER}{{1,6}})"
     rf"([-\u2010_]?|[ ./]|[ ]?[-\u2010\u2012-\u2015\u2212][ ]?)"
@@ -141,6 +142,8 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 def _codes(text: str, *, typed: bool) -> list[str]:
     """`typed` also takes `kh 402`, as people type a code into a search box."""
+    if not _DIGIT.search(text):
+        return []  # most passages have no code, and looking for one costs as much as all words
     return [
         fold(letters + digits)
         for letters, between, digits in _CODE.findall(text)

@@ -16,8 +16,9 @@ _LIKELY, _LIKELY_SHORT = 8.0, 100.0
 # Below these probabilities the text alone says nothing: measured on words and questions, where
 # one word of Portuguese passes for Norwegian at 0.20.
 _DOUBTFUL, _DOUBTFUL_SHORT = 0.2, 0.5
-# More than this is not read: the first pages tell the language, and a book would take long.
-_MOST = 2000
+# More than this is not read: a few sentences tell the language (.95 to 1.0 on single ones), and
+# what is read costs its length.
+_MOST = 500
 # Codes, web addresses and e-mail addresses are in no language.
 _NO_LANGUAGE = regex.compile(r"\S*(?:\d|@|://)\S*")
 
