@@ -1,11 +1,13 @@
 """Which language is a text in?"""
 
 from functools import cache
+from threading import Lock
 
 import regex
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 UNKNOWN = "und"
+_LOADING = Lock()
 _LETTERS = regex.compile(r"\p{L}")
 # In other scripts a few letters say enough, since few languages share the script.
 _SHARED_SCRIPT = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Arabic}\p{Devanagari}]")
@@ -23,8 +25,13 @@ _MOST = 500
 _NO_LANGUAGE = regex.compile(r"\S*(?:\d|@|://)\S*")
 
 
-@cache
 def _identifier() -> LanguageIdentifier:
+    with _LOADING:  # or each of the first threads would load it
+        return _loaded()
+
+
+@cache
+def _loaded() -> LanguageIdentifier:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
