@@ -155,6 +155,6 @@ def test_a_planted_bug_is_caught(
 ) -> None:
     PLANTED[name](monkeypatch, database_url)
     with pytest.raises(Exception) as caught:  # whatever shows that something is wrong
-        run(database_url, tmp_path, examples=20, steps=25, shrink=False)
+        run(database_url, tmp_path, examples=30, steps=40, shrink=False)
     print(name, "->", type(caught.value).__name__, str(caught.value)[:200])
     assert os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY") is None
