@@ -196,14 +196,13 @@ class Documents(RuleBasedStateMachine):
         assert receipt.complete
         self.pending = [entry for entry in self.pending if entry[0] != key]
 
-    @precondition(lambda self: self.known)
-    @rule(data=st.data(), name=st.sampled_from(URIS))
-    def move(self, data: st.DataObject, name: str) -> None:
+    @precondition(lambda self: self.settled())
+    @rule(data=st.data())
+    def move(self, data: st.DataObject) -> None:
         """Brought under another name, then gone from the first: two documents, one after other."""
-        key = data.draw(st.sampled_from(sorted(self.known)))
+        key = data.draw(st.sampled_from(self.settled()))
         document = self.known[key]
-        if name == key[1] or document.maybe:
-            return
+        name = data.draw(st.sampled_from([uri for uri in URIS if uri != key[1]]))
         self.rules["move"] += 1
         self.put(key[0], name, document.parts, document.access)
         self.delete_key(key)

@@ -40,7 +40,7 @@ def run(url: str, folder: Path, *, examples: int, steps: int, shrink: bool = Tru
 
 
 def test_any_history_ends_as_it_must(database_url: str, tmp_path: Path) -> None:
-    rules = run(database_url, tmp_path, examples=8, steps=25)
+    rules = run(database_url, tmp_path, examples=15, steps=25)
     print(sorted(rules.items()))
     assert set(rules) == RULES, "each rule was used"
 
