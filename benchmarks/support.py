@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 import vademecum.adapters.parsers.child  # noqa: F401 - names the readers of each type
-from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.parsers.dispatch import parse
-from vademecum.app import AVERAGE_LENGTH, App, Catalogue, compose
+from vademecum.app import AVERAGE_LENGTH, App, catalogue_over, compose
 from vademecum.ingest.retain import Keep
 from vademecum.model.document import ParsedDocument, Source
 from vademecum.model.embedding import FloatArray, Role
@@ -27,13 +26,10 @@ from vademecum.model.principal import Scope
 from vademecum.ports.chunker import Chunking
 from vademecum.ports.parser import Parser
 from vademecum.postgres import embedded
-from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.index import current_generation
-from vademecum.postgres.jobs import PostgresJobs
 from vademecum.postgres.migrate import migrate
 from vademecum.postgres.pool import open_pool
 from vademecum.postgres.process import read_postmaster
-from vademecum.postgres.record import PostgresRecords
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.testing.embedders import HashEmbedder
 from vademecum.text import language
@@ -114,15 +110,8 @@ async def opened_line(
             generation = await current_generation(
                 pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH
             )
-            catalogue = Catalogue(
-                documents=PostgresDocuments(pool),
-                records=PostgresRecords(pool),
-                blobs=FolderBlobs(folder / "blobs"),
-                jobs=PostgresJobs(pool),
-                pool=pool,
-            )
             app = compose(
-                catalogue,
+                catalogue_over(pool, folder / "blobs"),
                 generation,
                 parser=parser or HereParser(),
                 chunking=chunking or ChunkingRules(ChunkingRule(), window=400),

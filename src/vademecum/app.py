@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
@@ -219,6 +220,17 @@ class App:
         raise RuntimeError("the answer had no end")
 
 
+def catalogue_over(pool: Pool, blobs: Path) -> Catalogue:
+    """Return the Catalogue of a migrated database, with its originals in the folder `blobs`."""
+    return Catalogue(
+        documents=PostgresDocuments(pool),
+        records=PostgresRecords(pool),
+        blobs=FolderBlobs(blobs),
+        jobs=PostgresJobs(pool),
+        pool=pool,
+    )
+
+
 @asynccontextmanager
 async def open_catalogue(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterator[Catalogue]:
     """Open the database, bring its schema up to date, check its walls."""
@@ -236,13 +248,7 @@ async def open_catalogue(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterato
         await asyncio.to_thread(migrate, owner_url, login=login)
         async with open_pool(url, size=database.pool_size) as pool:
             await check_isolation(pool)
-            yield Catalogue(
-                documents=PostgresDocuments(pool),
-                records=PostgresRecords(pool),
-                blobs=FolderBlobs(loaded.home / "blobs"),
-                jobs=PostgresJobs(pool),
-                pool=pool,
-            )
+            yield catalogue_over(pool, loaded.home / "blobs")
     finally:
         if server is not None:
             server.close()

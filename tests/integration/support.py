@@ -8,10 +8,9 @@ from typing import Any
 
 import psycopg
 
-from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.parsers.child import parse
-from vademecum.app import AVERAGE_LENGTH, App, Catalogue, compose
+from vademecum.app import AVERAGE_LENGTH, App, catalogue_over, compose
 from vademecum.ingest.retain import Keep
 from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
 from vademecum.model.ids import DocumentId, RevisionId
@@ -20,9 +19,7 @@ from vademecum.ports.parser import Parser
 from vademecum.ports.store import Accepted
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.index import current_generation
-from vademecum.postgres.jobs import PostgresJobs
 from vademecum.postgres.pool import Pool
-from vademecum.postgres.record import PostgresRecords
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.testing.embedders import HashEmbedder
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
@@ -170,15 +167,8 @@ async def make_bench(
     generation = await current_generation(pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH)
     parser = parser or HereParser()
     chunking = ChunkingRules(ChunkingRule(size=tokens), window=400)
-    catalogue = Catalogue(
-        documents=PostgresDocuments(pool),
-        records=PostgresRecords(pool),
-        blobs=FolderBlobs(folder),
-        jobs=PostgresJobs(pool),
-        pool=pool,
-    )
     app = compose(
-        catalogue,
+        catalogue_over(pool, folder),
         generation,
         parser=parser,
         chunking=chunking,

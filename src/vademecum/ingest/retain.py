@@ -54,8 +54,8 @@ async def _retire(parts: RetainParts, tenant: Tenant, done: Retired) -> Retired:
     now = parts.clock.now()
     blobs = await parts.blobs.aged(tenant, now - _UNNAMED_FOR)
     if parts.keep.revisions is not None:
-        count, named = await parts.upkeep.retire(tenant, now - parts.keep.revisions)
-        done = replace(done, revisions=done.revisions + count)
+        named = await parts.upkeep.retire(tenant, now - parts.keep.revisions)
+        done = replace(done, revisions=done.revisions + len(named))
         blobs += named
     if parts.keep.changes is not None:
         count = await parts.upkeep.forget_changes(tenant, now - parts.keep.changes)

@@ -215,9 +215,9 @@ class UpkeepStore(Protocol):
         """Write index rows that were lacking, and why some chunks have no vector."""
         ...
 
-    async def retire(self, tenant: Tenant, before: datetime) -> tuple[int, list[str]]:
+    async def retire(self, tenant: Tenant, before: datetime) -> list[str]:
         """Delete revisions that ceased to be in force, or failed, before that time, but for each
-        document's newest and its current one; return how many, and the blobs that they named."""
+        document's newest and its current one; return the blob that each of them named."""
         ...
 
     async def forget_changes(self, tenant: Tenant, before: datetime) -> int:

@@ -69,13 +69,12 @@ class PostgresUpkeep:
                     _SQL["give_up"], {"tenant": tenant, "id": chunk_id, "reason": reason}
                 )
 
-    async def retire(self, tenant: Tenant, before: datetime) -> tuple[int, list[str]]:
+    async def retire(self, tenant: Tenant, before: datetime) -> list[str]:
         async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
             cursor = await connection.execute(
                 _SQL["retired_revisions"], {"tenant": tenant, "before": before}
             )
-            blobs = [row["blob"] async for row in cursor]
-        return len(blobs), blobs
+            return [row["blob"] async for row in cursor]
 
     async def forget_changes(self, tenant: Tenant, before: datetime) -> int:
         return await forget_changes(self._pool, Scope.for_operator(tenant), before)

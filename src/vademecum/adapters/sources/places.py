@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vademecum.adapters.sources import files, stores
-from vademecum.adapters.sources.egress import Network, fetch
+from vademecum.adapters.sources import files
 from vademecum.adapters.sources.files import Facts, make
 from vademecum.errors import EgressRefused, InvalidSetting, ServiceAway, UsageError
 from vademecum.model.document import Refused, Source, State
+
+if TYPE_CHECKING:
+    from vademecum.adapters.sources.egress import Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +24,7 @@ class Place:
     read: Callable[[], bytes]
 
 
-def networks(text: str) -> tuple[Network, ...]:
+def networks(text: str) -> "tuple[Network, ...]":
     """Read the networks of `ingest.allow_networks`. Raises: InvalidSetting."""
     try:
         return tuple(ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip())
@@ -31,7 +34,7 @@ def networks(text: str) -> tuple[Network, ...]:
         ) from error
 
 
-def find(words: Sequence[str], allowed: Sequence[Network] = ()) -> list[Place]:
+def find(words: Sequence[str], allowed: "Sequence[Network]" = ()) -> list[Place]:
     """Return the places that words name, each once, in a stable order.
 
     Raises: SourceNotFound for one that names nothing; UsageError, SourceAway for a store.
@@ -43,7 +46,7 @@ def find(words: Sequence[str], allowed: Sequence[Network] = ()) -> list[Place]:
     return list(found.values())
 
 
-def _places(word: str, allowed: Sequence[Network]) -> Iterator[Place]:
+def _places(word: str, allowed: "Sequence[Network]") -> Iterator[Place]:
     scheme, separator, _ = word.partition("://")
     if not separator or Path(word).exists():
         for path in files.find([word]):
@@ -52,11 +55,15 @@ def _places(word: str, allowed: Sequence[Network]) -> Iterator[Place]:
         url = word.partition("#")[0]
         yield Place(uri=url, read=partial(_fetched, url, allowed))
     else:
+        from vademecum.adapters.sources import stores
+
         for uri, read in stores.find(word):
             yield Place(uri=uri, read=read)
 
 
-def _fetched(url: str, allowed: Sequence[Network]) -> bytes:
+def _fetched(url: str, allowed: "Sequence[Network]") -> bytes:
+    from vademecum.adapters.sources.egress import fetch  # loads an HTTP client
+
     return fetch(url, allowed=allowed).content
 
 

@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import watchfiles
-
 from vademecum.adapters.sources import files
 from vademecum.adapters.sources.files import Facts
 from vademecum.adapters.sources.places import Place, read
@@ -48,6 +46,8 @@ def gone(
 
 async def changes(within: Sequence[Path], facts: Facts) -> AsyncIterator[Batch]:
     """Yield what changes in folders, from now on, a batch at a time."""
+    import watchfiles
+
     async for changed in watchfiles.awatch(*within):
         batch: Batch = []
         for _, name in sorted(changed, key=lambda entry: entry[1]):
