@@ -130,7 +130,10 @@ class _Brought:
 
     def places(self) -> list[Place]:
         """Find what is named before anything is opened, so that a wrong name is told at once."""
-        if self.events or self.paths == ["-"]:
+        if self.events:
+            find([path for path in self.paths if path != "-"])
+            return []
+        if self.paths == ["-"]:
             return []
         return find(self.paths, networks(COMMON.settings().settings.ingest.allow_networks))
 
