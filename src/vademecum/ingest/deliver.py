@@ -20,6 +20,7 @@ from vademecum.ports.jobs import Jobs
 from vademecum.ports.store import Accepted, DocumentStore, Outdated
 
 _POLL_SECONDS = 0.3
+_MOST_ASKED = 200
 Count = Callable[[int, int], None]
 Remove = Callable[[Scope, Deletion], Awaitable[IngestResult]]
 Outcome = Accepted | IngestResult
@@ -64,14 +65,16 @@ async def deliver(
             outcomes.append(await _take(parts, source, scope, worker if wait else None))
             worker.check()
             on_progress(0, len(outcomes))
-        waiting = _waiting(outcomes) if wait else set()
+        waiting = _waiting(outcomes) if wait else []
         while waiting:
-            ended = await _ended(parts, waiting, scope)
-            on_progress(len(outcomes) - len(waiting) + ended, len(outcomes))
-            if ended == len(waiting):
-                break
+            # They are worked on in about this order, so a look at the first is enough.
+            asked, later = waiting[:_MOST_ASKED], waiting[_MOST_ASKED:]
+            still = await _still(parts, asked, scope)
+            waiting = still + later
+            on_progress(len(outcomes) - len(waiting), len(outcomes))
             worker.check()
-            await asyncio.sleep(_POLL_SECONDS)
+            if len(still) == len(asked):
+                await asyncio.sleep(_POLL_SECONDS)
     return await _results(parts, outcomes, scope)
 
 
@@ -156,15 +159,17 @@ async def _working(parts: DeliverParts) -> AsyncIterator[_Worker]:
         await asyncio.gather(draining, return_exceptions=True)
 
 
-def _waiting(outcomes: Sequence[Outcome]) -> set[RevisionId]:
-    return {o.revision_id for o in outcomes if isinstance(o, Accepted) and not o.unchanged}
+def _waiting(outcomes: Sequence[Outcome]) -> list[RevisionId]:
+    ids = [o.revision_id for o in outcomes if isinstance(o, Accepted) and not o.unchanged]
+    return list(dict.fromkeys(ids))
 
 
-async def _ended(parts: DeliverParts, revisions: set[RevisionId], scope: Scope) -> int:
-    results = await parts.documents.results(scope, list(revisions))
-    # One that is gone was deleted meanwhile: nothing is left to wait for.
-    still = sum(result.status == State.ACCEPTED for result in results.values())
-    return len(revisions) - still
+async def _still(
+    parts: DeliverParts, revisions: Sequence[RevisionId], scope: Scope
+) -> list[RevisionId]:
+    """Return those that are not ended. One that is gone was deleted meanwhile."""
+    results = await parts.documents.results(scope, revisions)
+    return [key for key in revisions if key in results and results[key].status == State.ACCEPTED]
 
 
 async def _results(

@@ -21,8 +21,8 @@ _LETTER = rf"[\p{{L}}--[{_UNSPACED}]]"
 _LETTER_OR_NUMBER = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"
 # A word keeps its combining marks (vowel signs in Indic scripts).
 _WORD = regex.compile(
-    rf"(?P<run>[{_UNSPACED}][{_UNSPACED}\p{{M}}]*)"
-    rf"|{_LETTER_OR_NUMBER}[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]*",
+    rf"([{_UNSPACED}][{_UNSPACED}\p{{M}}]*)"
+    rf"|({_LETTER_OR_NUMBER}[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]*)",
     regex.V1,
 )
 _CLUSTER = regex.compile(r"\X")
@@ -119,6 +119,7 @@ def query_terms(text: str, languages: frozenset[str]) -> list[frozenset[str]]:
     return list(dict.fromkeys(frozenset(same) for same in zip(*each, strict=True)))
 
 
+@lru_cache(maxsize=65536)
 def term_id(term: str, space: int) -> int:
     """Return the number in 1..space - 1 that stands for a term in the index."""
     digest = hashlib.blake2b(term.encode(), digest_size=8).digest()
@@ -127,13 +128,13 @@ def term_id(term: str, space: int) -> int:
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the raw words of a plain text, and folded pairs (marked True) of unspaced runs."""
-    for match in _WORD.finditer(text):
-        word = match.group()
-        if match["run"]:
-            clusters = _CLUSTER.findall(fold(word))
+    # Not concurrent: to let the interpreter go for each of many short texts costs more than they.
+    for run, word in _WORD.findall(text, concurrent=False):
+        if run:
+            clusters = _CLUSTER.findall(fold(run), concurrent=False)
             for i in range(max(1, len(clusters) - 1)):
                 yield "".join(clusters[i : i + 2]), True
-        elif joined := _JOINED.fullmatch(word):
+        elif not word.isalpha() and (joined := _JOINED.fullmatch(word, concurrent=False)):
             yield joined[1], False
             yield joined[2], False
         else:
@@ -142,11 +143,11 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 def _codes(text: str, *, typed: bool) -> list[str]:
     """`typed` also takes `kh 402`, as people type a code into a search box."""
-    if not _DIGIT.search(text):
+    if not _DIGIT.search(text, concurrent=False):
         return []  # most passages have no code, and looking for one costs as much as all words
     return [
         fold(letters + digits)
-        for letters, between, digits in _CODE.findall(text)
+        for letters, between, digits in _CODE.findall(text, concurrent=False)
         if between in _TIGHT
         or (
             fold(letters) not in _NOT_IN_CODES

@@ -8,7 +8,6 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 UNKNOWN = "und"
 _LOADING = Lock()
-_LETTERS = regex.compile(r"\p{L}")
 # In other scripts a few letters say enough, since few languages share the script.
 _SHARED_SCRIPT = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Arabic}\p{Devanagari}]")
 # Few letters say little: below this many, what is likely anyway decides.
@@ -23,6 +22,7 @@ _DOUBTFUL, _DOUBTFUL_SHORT = 0.2, 0.5
 _MOST = 500
 # Codes, web addresses and e-mail addresses are in no language.
 _NO_LANGUAGE = regex.compile(r"\S*(?:\d|@|://)\S*")
+_HAS_NO_LANGUAGE = regex.compile(r"\d|@|://")
 
 
 def _identifier() -> LanguageIdentifier:
@@ -47,14 +47,17 @@ def detect(text: str, likely: frozenset[str] = frozenset()) -> str:
     where the text alone leaves a doubt, as one or two words do. A text without letters is in the
     likely language if there is one only.
     """
-    head = _NO_LANGUAGE.sub(" ", text[:_MOST])
-    letters = len(_LETTERS.findall(head))
+    head = text[:_MOST]
+    if _HAS_NO_LANGUAGE.search(head, concurrent=False):
+        head = _NO_LANGUAGE.sub(" ", head, concurrent=False)
+    letters = sum(map(str.isalpha, head))
     if not letters:
         return next(iter(likely)) if len(likely) == 1 else UNKNOWN
     short = letters < _SHORT and bool(_SHARED_SCRIPT.search(head))
     boost = _LIKELY_SHORT if short else _LIKELY
-    language, score = max(
-        ((code, p * (boost if code in likely else 1.0)) for code, p in _identifier().rank(head)),
-        key=lambda pair: pair[1],
-    )
-    return language if score >= (_DOUBTFUL_SHORT if short else _DOUBTFUL) else UNKNOWN
+    ranked = _identifier().rank(head)
+    # Of those that nobody expects only the first can win.
+    scores = dict(ranked[:1]) | {code: p * boost for code, p in ranked if code in likely}
+    language = max(scores, key=lambda code: scores[code])
+    enough = _DOUBTFUL_SHORT if short else _DOUBTFUL
+    return language if scores[language] >= enough else UNKNOWN
