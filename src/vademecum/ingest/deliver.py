@@ -16,6 +16,7 @@ from vademecum.ingest.pipeline import IngestParts, ingest_revision
 from vademecum.model.document import Deletion, IngestResult, Refused, Source, State
 from vademecum.model.ids import RevisionId
 from vademecum.model.principal import Scope
+from vademecum.ports.blobs import content_key
 from vademecum.ports.jobs import Jobs
 from vademecum.ports.store import Accepted, DocumentStore, Outdated
 
@@ -107,6 +108,10 @@ async def _take(
 
 async def _accept(parts: DeliverParts, source: Source, asked: str, scope: Scope) -> Outcome:
     blobs = parts.ingest.blobs
+    key = await asyncio.to_thread(content_key, source.content)
+    known = await parts.documents.known(scope, source, key, asked)
+    if known is not None and await blobs.has(scope.tenant, key):
+        return known
     with step("blob"):
         key = await blobs.put(scope.tenant, source.content)
     with step("accept"):

@@ -26,6 +26,10 @@ class Scope:
         if not self.tenant or not self.principal:
             raise ValueError("a scope needs a tenant and a principal")
 
+    def allows(self, collection: str) -> bool:
+        """Tell whether a collection is one of those that the scope is narrowed to."""
+        return self.collections is None or collection in self.collections
+
     @classmethod
     def for_operator(cls, tenant: str) -> "Scope":
         """The scope of whoever runs the tenant: sees every document of it."""

@@ -1,16 +1,22 @@
 """Where do the original bytes lie?"""
 
+import hashlib
 from datetime import datetime
 from typing import Protocol
 
 from vademecum.model.ids import Tenant
 
 
+def content_key(content: bytes) -> str:
+    """Return the key that every store knows these bytes by: their sha256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
 class BlobStore(Protocol):
     """Keep originals under names that we choose; a tenant's blobs are its own."""
 
     async def put(self, tenant: Tenant, content: bytes) -> str:
-        """Store durably and return the key: the bytes' sha256 in hexadecimal."""
+        """Store durably and return the `content_key`."""
         ...
 
     async def get(self, tenant: Tenant, key: str) -> bytes:

@@ -97,6 +97,12 @@ class Deleted:
 class DocumentStore(Protocol):
     """Documents as they are accepted, read and deleted."""
 
+    async def known(
+        self, scope: Scope, source: Source, content_hash: str, fingerprint: str
+    ) -> Accepted | None:
+        """Return what `accept` would without a change; None where it would write, or may not."""
+        ...
+
     async def accept(
         self, scope: Scope, source: Source, blob: str, fingerprint: str
     ) -> Accepted | Outdated:

@@ -19,7 +19,7 @@ from vademecum.ports.store import Accepted, Deleted, Outdated
 from vademecum.postgres.change import add_change, changes
 from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
-from vademecum.postgres.source import accept, end_version, find_document, forbidden
+from vademecum.postgres.source import accept, end_version, find_document, forbidden, known
 from vademecum.postgres.unit_of_work import collections_of, enter, transaction
 
 _SQL = load("document")
@@ -31,10 +31,18 @@ class PostgresDocuments:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
+    async def known(
+        self, scope: Scope, source: Source, content_hash: str, fingerprint: str
+    ) -> Accepted | None:
+        if source.version is not None or not scope.allows(source.collection):
+            return None
+        async with transaction(self._pool, scope) as connection:
+            return await known(connection, scope, source, content_hash, fingerprint)
+
     async def accept(
         self, scope: Scope, source: Source, blob: str, fingerprint: str
     ) -> Accepted | Outdated:
-        if scope.collections is not None and source.collection not in scope.collections:
+        if not scope.allows(source.collection):
             raise forbidden(source.uri)
         try:
             async with transaction(self._pool, scope) as connection:

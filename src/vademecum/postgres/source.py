@@ -30,14 +30,7 @@ async def accept(
         known = await _take_version(connection, scope.tenant, source, source.version)
         if known is not None:
             return known
-    asked: dict[str, Any] = {
-        "tenant": scope.tenant,
-        "content_hash": content_hash,
-        "fingerprint": fingerprint,
-        "asked_title": source.title,
-        "asked_language": source.language,
-        "asked_chunker": source.chunker,
-    }
+    asked = _asked(scope.tenant, source, content_hash, fingerprint)
     await connection.execute(_SQL["name_blob"], asked)
     access_set = await _access_set(connection, scope.tenant, source.access)
     found = await _lock_or_make(connection, scope, source, access_set)
@@ -65,6 +58,22 @@ async def accept(
         document_id=document_id,
         revision_id=RevisionId(newest["id"]),
         unchanged=newest["state"] != State.ACCEPTED,
+    )
+
+
+async def known(
+    connection: Connection, scope: Scope, source: Source, content_hash: str, fingerprint: str
+) -> Accepted | None:
+    """See `DocumentStore.known`."""
+    keys = _asked(scope.tenant, source, content_hash, fingerprint) | _place(scope.tenant, source)
+    keys["labels_key"] = _labels_key(source.access)
+    row = await (await connection.execute(_SQL["known"], keys)).fetchone()
+    if row is None:
+        return None
+    return Accepted(
+        document_id=DocumentId(row["document"]),
+        revision_id=RevisionId(row["revision"]),
+        unchanged=True,
     )
 
 
@@ -120,8 +129,7 @@ async def _check_room(connection: Connection, tenant: Tenant) -> None:
 
 async def _access_set(connection: Connection, tenant: Tenant, access: Sequence[str]) -> int:
     labels = sorted(set(access))
-    key = hashlib.sha256(json.dumps(labels).encode()).hexdigest()
-    keys = {"tenant": tenant, "labels": labels, "labels_key": key}
+    keys = {"tenant": tenant, "labels": labels, "labels_key": _labels_key(access)}
     row = await (await connection.execute(_SQL["get_access_set"], keys)).fetchone()
     if row is None:
         await connection.execute(_SQL["insert_access_set"], keys)
@@ -133,12 +141,7 @@ async def _access_set(connection: Connection, tenant: Tenant, access: Sequence[s
 async def _lock_or_make(
     connection: Connection, scope: Scope, source: Source, access_set: int
 ) -> dict[str, Any]:
-    place = {
-        "tenant": scope.tenant,
-        "collection": source.collection,
-        "uri": source.uri,
-        "metadata": Jsonb(dict(source.metadata)),
-    }
+    place = _place(scope.tenant, source)
     found = await (await connection.execute(_SQL["lock_document"], place)).fetchone()
     if found is None:
         await connection.execute(
@@ -176,6 +179,31 @@ async def _change_facts(
     await connection.execute(_SQL["move_index_access"], facts)
     await connection.execute(_SQL["set_validity"], facts)
     await add_change(connection, tenant, "changed", DocumentId(document_id), None)
+
+
+def _asked(tenant: Tenant, source: Source, content_hash: str, fingerprint: str) -> dict[str, Any]:
+    """Return what makes a revision another one than the newest."""
+    return {
+        "tenant": tenant,
+        "content_hash": content_hash,
+        "fingerprint": fingerprint,
+        "asked_title": source.title,
+        "asked_language": source.language,
+        "asked_chunker": source.chunker,
+    }
+
+
+def _place(tenant: Tenant, source: Source) -> dict[str, Any]:
+    return {
+        "tenant": tenant,
+        "collection": source.collection,
+        "uri": source.uri,
+        "metadata": Jsonb(dict(source.metadata)),
+    }
+
+
+def _labels_key(access: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(set(access))).encode()).hexdigest()
 
 
 def forbidden(uri: str) -> Forbidden:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from vademecum.errors import DataFolderUnusable, DiskFull, NotFound
 from vademecum.model.ids import Tenant
+from vademecum.ports.blobs import content_key
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 
@@ -71,7 +72,7 @@ class FolderBlobs:
         ]
 
     def _put(self, tenant: Tenant, content: bytes) -> str:
-        key = hashlib.sha256(content).hexdigest()
+        key = content_key(content)
         path = self._path(tenant, key)
         try:
             if path.exists():

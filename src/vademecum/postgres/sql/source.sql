@@ -19,6 +19,26 @@ WHERE tenant = %(tenant)s AND document = %(document)s::uuid
 ORDER BY number DESC
 LIMIT 1
 
+-- name: known
+-- What `accept` would find and leave as it is.
+SELECT d.id AS document, r.id AS revision
+FROM document d
+CROSS JOIN LATERAL (
+    SELECT n.id, n.state, n.content_hash, n.fingerprint, n.asked_title, n.asked_language,
+           n.asked_chunker
+    FROM revision n
+    WHERE n.tenant = d.tenant AND n.document = d.id
+    ORDER BY n.number DESC LIMIT 1) AS r
+JOIN access_set a ON a.tenant = d.tenant AND a.id = d.access_set
+WHERE d.tenant = %(tenant)s AND d.collection = %(collection)s
+  AND md5(d.uri) = md5(%(uri)s) AND d.uri = %(uri)s
+  AND d.given_metadata = %(metadata)s::jsonb AND a.labels_key = %(labels_key)s
+  AND r.state NOT IN ('accepted', 'failed')
+  AND r.content_hash = %(content_hash)s AND r.fingerprint = %(fingerprint)s
+  AND r.asked_title IS NOT DISTINCT FROM %(asked_title)s::text
+  AND r.asked_language IS NOT DISTINCT FROM %(asked_language)s::text
+  AND r.asked_chunker IS NOT DISTINCT FROM %(asked_chunker)s::text
+
 -- name: insert_access_set
 INSERT INTO access_set (tenant, labels, labels_key)
 VALUES (%(tenant)s, %(labels)s::text[], %(labels_key)s)
