@@ -122,7 +122,7 @@ async def opened_line(
                 counter=embedder,
                 temperature=None,
                 show_unsupported=False,
-                keep=Keep(revisions=None, changes=None),
+                keep=Keep(revisions=None, changes=None, traces=None),
             )
             found = read_postmaster(server.data)
             assert found is not None

@@ -31,7 +31,7 @@ from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
 from vademecum.model.ids import ConversationId, DocumentId, TraceId, new_uuid
-from vademecum.model.index import IndexGeneration
+from vademecum.model.index import EXACT_BELOW, IndexGeneration
 from vademecum.model.passage import Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
@@ -62,7 +62,8 @@ from vademecum.postgres.record import PostgresRecords
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.postgres.upkeep import PostgresUpkeep
 from vademecum.purge.pipeline import PurgeParts, purge_document, purge_version
-from vademecum.retrieve.pipeline import RetrieveParts, retrieve
+from vademecum.retrieve.fuse import Fusion
+from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking, RetrieveParts, retrieve
 from vademecum.settings import LOCAL_E5, Loaded, Settings
 from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
@@ -325,9 +326,20 @@ async def _compose(
         counter=BpeCounter(),
         temperature=settings.answer.temperature,
         show_unsupported=settings.answer.show_unsupported,
+        ranking=Ranking(
+            fusion=Fusion(
+                method=settings.search.fusion,
+                k=settings.search.fusion_k,
+                dense_weight=settings.search.dense_weight,
+            ),
+            rerank=bool(settings.models.reranker),
+            leg_seconds=settings.search.leg_seconds,
+        ),
+        exact_below=settings.search.exact_below,
         keep=Keep(
             revisions=_days(settings.retention.revisions_days),
             changes=_days(settings.retention.changes_days),
+            traces=_days(settings.retention.traces_days),
         ),
     )
 
@@ -350,6 +362,8 @@ def compose(
     temperature: float | None,
     show_unsupported: bool,
     keep: Keep,
+    ranking: Ranking = DEFAULT_RANKING,
+    exact_below: int = EXACT_BELOW,
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
     upkeep = PostgresUpkeep(catalogue.pool, generation.id)
@@ -360,9 +374,17 @@ def compose(
         chunking=chunking,
         tokenizer=tokenizer,
         embedder=embedder,
+        encoder=encoder,
         generation=generation,
     )
-    index = PostgresIndex(catalogue.pool, generation)
+    retrieve_parts = RetrieveParts(
+        store=catalogue.documents,
+        index=PostgresIndex(catalogue.pool, generation, exact_below=exact_below),
+        embedder=embedder,
+        encoder=encoder,
+        clock=SystemClock(),
+        ranking=ranking,
+    )
     return App(
         catalogue=catalogue,
         ingest_parts=ingest,
@@ -371,11 +393,10 @@ def compose(
             jobs=catalogue.jobs,
             ingest=ingest,
             remove=catalogue.remove,
+            settle=upkeep.settle,
         ),
         answer_parts=AnswerParts(
-            retrieve=RetrieveParts(
-                store=catalogue.documents, index=index, embedder=embedder, clock=SystemClock()
-            ),
+            retrieve=retrieve_parts,
             records=catalogue.records,
             encoder=encoder,
             language_model=language_model,
@@ -384,7 +405,7 @@ def compose(
             show_unsupported=show_unsupported,
         ),
         reconcile_parts=ReconcileParts(
-            upkeep=upkeep, jobs=catalogue.jobs, embedder=embedder, generation=generation
+            upkeep=upkeep, jobs=catalogue.jobs, encoders=ingest.encoders, generation=generation
         ),
         retain_parts=RetainParts(
             upkeep=upkeep,

@@ -5,13 +5,15 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import platformdirs
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from vademecum import failpoint
 from vademecum.errors import InvalidSetting, UnknownSetting
+from vademecum.model.index import EXACT_BELOW
+from vademecum.rank.fuse import DENSE_WEIGHT, Method
 
 LOCAL_E5 = "local:multilingual-e5-small"
 FILE_NAME = "vademecum.toml"
@@ -49,6 +51,9 @@ class ModelsSettings(_Section):
         default="", description="provider:model for generated answers; empty = quote"
     )
     embedding: str = Field(default=LOCAL_E5, description="provider:model of the vectors")
+    reranker: Literal["", "local:maxsim"] = Field(
+        default="local:maxsim", description="what orders the best candidates; empty = nothing"
+    )
     folder: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
         default=None, description="a folder with model.onnx and tokenizer.json"
     )
@@ -102,6 +107,22 @@ class IngestSettings(_Section):
     )
 
 
+class SearchSettings(_Section):
+    fusion: Method = Field(default="upper_bound", description="how the two legs become one order")
+    fusion_k: int | None = Field(
+        default=None, ge=0, description="k of reciprocal ranks; empty = the method's own"
+    )
+    dense_weight: float = Field(
+        default=DENSE_WEIGHT, ge=0, le=1, description="share of the dense leg; the rest is words"
+    )
+    leg_seconds: float = Field(
+        default=5.0, gt=0, le=60, description="after this the other leg answers alone"
+    )
+    exact_below: int = Field(
+        default=EXACT_BELOW, ge=0, description="up to so many chunks are compared one by one"
+    )
+
+
 class AnswerSettings(_Section):
     temperature: float | None = Field(
         default=0.7, ge=0, le=2, description="sent where the model takes one"
@@ -117,6 +138,9 @@ class RetentionSettings(_Section):
     )
     changes_days: int = Field(
         default=30, ge=0, description="how long events of the outbox stay; 0 = ever"
+    )
+    traces_days: int = Field(
+        default=90, ge=0, description="how long traces of searches and answers stay; 0 = ever"
     )
 
 
@@ -138,6 +162,7 @@ class Settings(_Section):
     ingest: IngestSettings = IngestSettings()
     answer: AnswerSettings = AnswerSettings()
     retention: RetentionSettings = RetentionSettings()
+    search: SearchSettings = SearchSettings()
     log: LogSettings = LogSettings()
 
 

@@ -13,7 +13,7 @@ from support import OPERATOR, make_bench, paragraphs, source
 from vademecum.adapters.embedders.openai_compatible import open_embedder
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.errors import EmbeddingInvalid, SpaceMismatch
-from vademecum.ingest.embed import embed_missing
+from vademecum.ingest.embed import Encoders, Passage, embed_missing
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.model.document import State
 from vademecum.postgres.pool import Pool
@@ -21,6 +21,7 @@ from vademecum.testing.embedders import Fault, HashEmbedder
 from vademecum.testing.openai_server import OpenAIServer, Rows
 
 TEN = [f"w{number}x" for number in range(10)]
+THREE = [Passage(text=text, language="en") for text in ("one", "two", "three")]
 
 
 async def test_em_01_another_size_is_seen_at_the_start(
@@ -112,7 +113,7 @@ async def test_em_09_fewer_vectors_than_texts_are_refused(
             "openai:v", BpeCounter(), api_key="k", base_url=server.base_url, dimension=64
         )
         with pytest.raises(EmbeddingInvalid):
-            await embed_missing(["one", "two", "three"], {}, embedder)
+            await embed_missing(THREE, {}, Encoders(embedder=embedder, encoder=HashEmbedder()))
         await embedder.aclose()
     fault = Fault(drop_rows=1)
     lacking = HashEmbedder(faults=dict.fromkeys(range(1, 9), fault))
@@ -132,12 +133,16 @@ async def test_em_09_rows_in_another_order_are_paired_by_their_index() -> None:
         embedder = await open_embedder(
             "openai:v", BpeCounter(), api_key="k", base_url=server.base_url, dimension=64
         )
-        embedded = await embed_missing(["one", "two", "three"], {}, embedder)
+        embedded = await embed_missing(
+            THREE, {}, Encoders(embedder=embedder, encoder=HashEmbedder())
+        )
         await embedder.aclose()
     alone = await HashEmbedder(query_prefix="", passage_prefix="").embed(
         ["one", "two", "three"], "passage"
     )
-    np.testing.assert_allclose(embedded.vectors, alone, atol=1e-6)
+    np.testing.assert_allclose(
+        np.stack([row.vector for row in embedded.rows if row]), alone, atol=1e-6
+    )
 
 
 async def test_em_10_no_chunk_is_longer_than_the_embedder_reads(
@@ -177,6 +182,6 @@ async def test_em_11_a_vector_that_is_none_costs_its_own_text_only(
 async def test_em_12_nothing_asked_is_nothing_done() -> None:
     embedder = HashEmbedder()
     assert (await embedder.embed([], "passage")).shape == (0, 64)
-    embedded = await embed_missing([], {}, embedder)
-    assert (embedded.vectors.shape, embedded.fresh) == ((0, 64), 0)
+    embedded = await embed_missing([], {}, Encoders(embedder=embedder, encoder=embedder))
+    assert (embedded.rows, embedded.fresh) == ([], 0)
     assert embedder.calls == []

@@ -20,6 +20,7 @@ from vademecum.ingest.pipeline import MOST_ATTEMPTS, ingest_revision
 from vademecum.ingest.retain import retire
 from vademecum.model.document import State
 from vademecum.model.ids import Tenant
+from vademecum.model.index import Selection
 from vademecum.model.principal import Scope
 from vademecum.postgres.pool import Pool, open_pool
 from vademecum.testing.embedders import Fault, HashEmbedder
@@ -114,7 +115,8 @@ async def test_in_08_a_changed_sentence_has_a_new_vector(bench: Bench) -> None:
     assert len(set(vectors)) == 2
     (chunk,) = await bench.documents.chunks(OPERATOR, first.id)
     wanted = (await bench.embedder.embed([chunk.embedded_text], "passage"))[0]
-    (hit,) = await bench.app.answer_parts.retrieve.index.search_dense(OPERATOR, wanted, 5, None)
+    async with bench.app.answer_parts.retrieve.index.reading(OPERATOR) as reader:
+        (hit,) = (await reader.search_dense(wanted, "en", Selection(), 5)).hits
     assert hit.score == pytest.approx(1, abs=1e-3)
 
 

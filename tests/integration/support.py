@@ -48,6 +48,21 @@ WHERE o.others > 0 OR v.vectors <> c.chunks OR k.keywords <> c.chunks
    OR c.chunks <> CASE WHEN r.valid_from IS NULL THEN 0 ELSE r.chunks END
    OR (d.current_revision = r.id) <> (r.valid_until = 'infinity')
 """
+# Terms whose count, folded and not, is not that of the keyword rows which count.
+MISCOUNTED = """
+SELECT tenant, generation, term, collection, access_set, sum(chunks) FROM (
+    SELECT tenant, generation, term, collection, access_set, chunks FROM vademecum.term_count
+    UNION ALL
+    SELECT tenant, generation, term, collection, access_set, chunks FROM vademecum.term_delta
+    UNION ALL
+    SELECT v.tenant, v.generation, u.term, v.collection, v.access_set, -1
+    FROM vademecum.chunk_terms v
+    CROSS JOIN LATERAL unnest(v.terms || ARRAY[0, vademecum.language_term(v.language)]) AS u (term)
+    WHERE v.valid_until > now()
+) AS every (tenant, generation, term, collection, access_set, chunks)
+GROUP BY tenant, generation, term, collection, access_set
+HAVING sum(chunks) <> 0
+"""
 TODAY = datetime.now(UTC).date()
 OPERATOR = Scope.for_operator("default")
 
@@ -179,7 +194,7 @@ async def make_bench(
         counter=embedder,
         temperature=None,
         show_unsupported=False,
-        keep=Keep(revisions=keep_revisions, changes=None),
+        keep=Keep(revisions=keep_revisions, changes=None, traces=None),
     )
     return Bench(app=app, embedder=embedder, blobs=folder, superuser=superuser)
 

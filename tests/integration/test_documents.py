@@ -604,7 +604,8 @@ async def test_a_scope_of_one_collection_reaches_no_other(bench: Bench) -> None:
     (en,) = await bench.ingest(source("b", "The tickets changed.", collection="two"))
     two = replace(OPERATOR, collections=frozenset({"two"}))
     assert [d.id for d in await bench.documents.all(two)] == [en.id]
-    assert await bench.documents.languages(two) == {"en"}
+    async with bench.app.answer_parts.retrieve.index.reading(two) as reader:
+        assert await reader.languages() == {"en": 1}
     assert (await bench.documents.counts(two))["documents"] == 1
     for read in (bench.documents.get, bench.documents.text, bench.documents.chunks,
                  bench.documents.history, bench.documents.delete):  # fmt: skip

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from support import TODAY, Bench, make_bench, source
 
 from vademecum.errors import ConversationNotFound, NotFound
 from vademecum.model.change import FIRST
+from vademecum.model.embedding import FloatArray
 from vademecum.model.ids import (
     ChunkId,
     ConversationId,
@@ -22,11 +23,12 @@ from vademecum.model.ids import (
     TraceId,
     new_uuid,
 )
+from vademecum.model.index import Selection
 from vademecum.model.principal import Scope
+from vademecum.ports.index import Index
 from vademecum.postgres import document as document_module
 from vademecum.postgres.pool import Pool, open_pool
 from vademecum.postgres.record import PostgresRecords
-from vademecum.rank.bm25 import TERM_SPACE
 from vademecum.text.analyse import query_terms, term_id
 
 WORDS = "Tickets are refunded within thirty days at the north gate."
@@ -132,20 +134,33 @@ async def _or_missing(reading: Awaitable[Any]) -> Any:
         return None
 
 
+async def proposals(
+    index: Index, scope: Scope, vector: FloatArray, terms: Sequence[int]
+) -> list[Any]:
+    """Return what every method of an index reader gives, but for token states."""
+    async with index.reading(scope) as reader:
+        statistics = await reader.term_statistics(terms)
+        today = Selection(as_of=TODAY)
+        weights = dict.fromkeys(terms, 1.0)
+        return [
+            await reader.search_dense(vector, "en", Selection(), 50),
+            await reader.search_keyword(weights, statistics, today, 50, 5_000),
+        ]
+
+
 async def everything(world: World, scope: Scope) -> list[Any]:
     """Return what every read method there is gives to `scope`, asked for every id there is."""
     app, documents = world.bench.app, world.bench.documents
     records, index = app.catalogue.records, app.answer_parts.retrieve.index
     terms = sorted(
-        {term_id(t, TERM_SPACE) for each in query_terms(QUESTION, frozenset("en")) for t in each}
+        {term_id(t, scope.tenant) for each in query_terms(QUESTION, frozenset("en")) for t in each}
     )
     vector = (await world.bench.embedder.embed([QUESTION], "query"))[0]
     got: list[Any] = [
         await documents.all(scope),
         await documents.results(scope, world.revisions),
         await documents.confirm(scope, world.chunks, TODAY),
-        await index.search_dense(scope, vector, 50, None),
-        await index.search_keyword(scope, dict.fromkeys(terms, 1.0), 50, TODAY),
+        await proposals(index, scope, vector, terms),
         [(await app.search(QUESTION, scope=scope, mode=m)).retrieval
          for m in ("hybrid", "dense", "keyword")],
         await app.ask(QUESTION, scope=scope),
@@ -191,9 +206,11 @@ async def test_counts_tell_of_nothing_hidden(world: World) -> None:
     for scope, visible in VISIBLE:
         counts = await world.bench.documents.counts(scope)
         assert counts == {"documents": len(visible), "chunks": len(visible), "waiting": 0}
-        terms = [term_id("refund", TERM_SPACE)]
-        index = world.bench.app.answer_parts.retrieve.index
-        statistics = await index.term_statistics(scope, terms, None)
+        terms = [term_id("refund", scope.tenant)]
+        async with world.bench.app.answer_parts.retrieve.index.reading(scope) as reader:
+            statistics = await reader.term_statistics(terms)
+            others = await reader.token_signs(world.chunks)
+        assert len(others) == len(visible)
         assert (statistics.chunks, statistics.frequencies[terms[0]]) == (
             len(visible),
             len(visible),
@@ -296,10 +313,10 @@ async def test_a_hidden_document_changes_no_visible_score(world: World) -> None:
             retrieval = (await bench.app.search(QUESTION, scope=RED_A, mode=mode)).retrieval
             found.append([(p.source.uri, p.score, p.signals) for p in retrieval.passages])
             found.append(retrieval.abstention)
-        terms = [term_id(term, TERM_SPACE) for term in ("refund", "ticket", "reembols", "gate")]
-        index = bench.app.answer_parts.retrieve.index
-        found.append(await index.term_statistics(RED_A, terms, None))
-        found.append(await bench.documents.languages(RED_A))
+        terms = [term_id(term, RED_A.tenant) for term in ("refund", "ticket", "reembols", "gate")]
+        async with bench.app.answer_parts.retrieve.index.reading(RED_A) as reader:
+            found.append(await reader.term_statistics(terms))
+            found.append(await reader.languages())
         found.append(await bench.documents.counts(RED_A))
         return found
 
@@ -395,7 +412,7 @@ def _without_predicates(monkeypatch: pytest.MonkeyPatch) -> None:
     for predicate in (
         "c.tenant = %(tenant)s AND ",
         "d.tenant = c.tenant AND ",
-        "AND d.access_set = ANY (visible_access_sets())",
+        "AND d.access_set = ANY ((SELECT visible_access_sets())::int[])",
     ):
         assert query.count(predicate) == 1
         query = query.replace(predicate, "")

@@ -28,6 +28,8 @@ def retrieval() -> Retrieval:
         abstention=Abstention(would=False, reason="", confidence=0.75),
         degraded=("dense: provider-away",),
         timings_ms={"dense": 1.5},
+        plan="exact",
+        fusion={"mode": "hybrid", "method": "upper_bound"},
     )
 
 
@@ -57,6 +59,8 @@ def test_a_search_by_id_with_every_signal() -> None:
         "abstain": {"would": False, "reason": "", "confidence": 0.75},
         "degraded": ["dense: provider-away"],
         "timings_ms": {"dense": 1.5},
+        "plan": "exact",
+        "fusion": {"mode": "hybrid", "method": "upper_bound"},
     }
 
 

@@ -136,7 +136,12 @@ class Drawn:
     def _state(self, text: str) -> TokenStates:
         vector = np.array(self._vectors[text], np.float32)
         vector /= np.linalg.norm(vector)
-        return TokenStates(vector=vector, token_ids=np.array([1]), states=vector[None])
+        return TokenStates(
+            vector=vector,
+            token_ids=np.array([1]),
+            states=vector[None],
+            weights=np.ones(1, np.float32),
+        )
 
 
 def axes(language: int, meaning: int) -> list[float]:

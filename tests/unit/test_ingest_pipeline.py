@@ -23,7 +23,7 @@ from vademecum.errors import (
 from vademecum.ingest import pipeline
 from vademecum.ingest.pipeline import MOST_ATTEMPTS, IngestParts, ingest_revision
 from vademecum.model.document import ParsedDocument, State
-from vademecum.model.embedding import FloatArray
+from vademecum.model.embedding import Encoded
 from vademecum.model.ids import DocumentId, RevisionId, Tenant
 from vademecum.model.index import IndexGeneration
 from vademecum.ports.store import Claim, Publication
@@ -69,7 +69,7 @@ class OneRevision:
             raise said
         return said
 
-    async def known_vectors(self, claim: Claim, texts: Sequence[str]) -> dict[str, FloatArray]:
+    async def known(self, claim: Claim, texts: Sequence[str]) -> dict[str, Encoded]:
         return {}
 
     async def publish(self, claim: Claim, publication: Publication) -> bool:
@@ -130,6 +130,7 @@ async def ingested(
         chunking=ChunkingRules(ChunkingRule(size=20), window=400),
         tokenizer=embedder,
         embedder=embedder,
+        encoder=embedder,
         generation=IndexGeneration(id=1, space=embedder.space, analyser="a", average_length=20.0),
     )
     await ingest_revision(parts, TENANT, REVISION)
@@ -140,7 +141,7 @@ async def test_a_good_one_is_published_whole() -> None:
     published = (await ingested(OneRevision())).published
     assert published is not None
     assert published.language == "en"
-    assert published.vectors.shape == (len(published.chunks), 64)
+    assert [row.vector.shape for row in published.encoded if row] == [(64,)] * len(published.chunks)
     assert len(published.keyword_rows) == len(published.chunks) == published.new_chunks
     assert "two hours before" in published.chunks[-1].text
 

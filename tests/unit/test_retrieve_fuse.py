@@ -3,17 +3,19 @@
 import pytest
 
 from vademecum.model.ids import ChunkId
+from vademecum.model.index import DenseHits
 from vademecum.model.passage import Hit
 from vademecum.model.query import Mode
-from vademecum.retrieve.fuse import fuse
+from vademecum.retrieve.fuse import Fusion, fuse
 from vademecum.retrieve.search import KeywordHits
 from vademecum.testing.passages import make_chunk
 
 A, B, C, D = sorted(make_chunk("x", at=at).id for at in range(4))
 
 
-def dense(**scores: float) -> list[Hit]:
-    return [Hit(chunk_id=globals()[name], score=score) for name, score in scores.items()]
+def dense(**scores: float) -> DenseHits:
+    hits = [Hit(chunk_id=globals()[name], score=score) for name, score in scores.items()]
+    return DenseHits(hits=tuple(hits), low=None, plan="exact")
 
 
 def keyword(**pairs: tuple[float, float]) -> KeywordHits:
@@ -30,7 +32,7 @@ KEYWORD = keyword(D=(6.0, 0.75), C=(4.0, 0.5))
 
 
 def test_hybrid_adds_the_dense_place_and_the_share_of_words() -> None:
-    found = fuse("hybrid", DENSE, KEYWORD)
+    found = fuse(Fusion(), "hybrid", DENSE, KEYWORD)
     # .5 * minmax(cosine) + .5 * 2 * U
     assert {item: round(s.fused, 6) for item, s in found.items()} == {
         D: 0.75,
@@ -43,7 +45,7 @@ def test_hybrid_adds_the_dense_place_and_the_share_of_words() -> None:
 
 
 def test_every_signal_is_kept_and_none_invented() -> None:
-    found = fuse("hybrid", DENSE, KEYWORD)
+    found = fuse(Fusion(), "hybrid", DENSE, KEYWORD)
     c, d, a = found[C], found[D], found[A]
     assert (c.dense, c.dense_rank, c.keyword, c.keyword_rank, c.keyword_share) == (
         0.7,
@@ -64,7 +66,7 @@ def test_every_signal_is_kept_and_none_invented() -> None:
 def test_one_leg_keeps_its_own_scores(
     mode: Mode, order: list[ChunkId], scores: list[float]
 ) -> None:
-    found = fuse(mode, DENSE, KEYWORD)
+    found = fuse(Fusion(), mode, DENSE, KEYWORD)
     assert list(found) == order
     assert [s.final for s in found.values()] == scores
 
@@ -73,14 +75,14 @@ def test_one_leg_keeps_its_own_scores(
 def test_ties_are_ordered_by_id(mode: Mode) -> None:
     same = dense(C=0.5, A=0.5, B=0.5)
     words = keyword(B=(1.0, 0.2), C=(1.0, 0.2), A=(1.0, 0.2))
-    assert list(fuse(mode, same, words)) == [A, B, C]
+    assert list(fuse(Fusion(), mode, same, words)) == [A, B, C]
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "keyword"])
 def test_nothing_gives_nothing(mode: Mode) -> None:
-    assert fuse(mode, [], keyword()) == {}
+    assert fuse(Fusion(), mode, dense(), keyword()) == {}
 
 
 def test_one_leg_alone_still_orders() -> None:
-    assert list(fuse("hybrid", [], KEYWORD)) == [D, C]
-    assert list(fuse("hybrid", DENSE, keyword())) == [A, B, C]
+    assert list(fuse(Fusion(), "hybrid", dense(), KEYWORD)) == [D, C]
+    assert list(fuse(Fusion(), "hybrid", DENSE, keyword())) == [A, B, C]

@@ -12,7 +12,7 @@ from vademecum.model.ids import DocumentId
 from vademecum.model.passage import ConfirmedChunk, Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.query import Query
-from vademecum.retrieve.pipeline import RetrieveParts, retrieve
+from vademecum.retrieve.pipeline import DEFAULT_RANKING, RetrieveParts, retrieve
 from vademecum.testing.embedders import Fault, HashEmbedder
 from vademecum.testing.passages import make_passage
 from vademecum.testing.stores import Shelf
@@ -39,7 +39,12 @@ async def parts_over(
         await shelf.add([item], HashEmbedder())
     embedder = HashEmbedder(faults=faults)
     return RetrieveParts(
-        store=shelf.store, index=shelf, embedder=embedder, clock=SystemClock()
+        store=shelf.store,
+        index=shelf,
+        embedder=embedder,
+        encoder=embedder,
+        clock=SystemClock(),
+        ranking=DEFAULT_RANKING,
     ), shelf
 
 
@@ -58,7 +63,7 @@ async def test_the_best_comes_first_with_its_rank_and_times() -> None:
     assert [passage.rank for passage in found.passages] == [1, 2]
     assert [p.score for p in found.passages] == [p.signals.final for p in found.passages]
     assert found.degraded == ()
-    assert set(found.timings_ms) == {"dense", "keyword", "confirm"}
+    assert set(found.timings_ms) == {"dense", "keyword", "confirm", "rerank", "total"}
     assert found.query == "When do the doors open?"
 
 

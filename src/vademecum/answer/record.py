@@ -16,6 +16,8 @@ def retrieval_record(retrieval: Retrieval) -> dict[str, Any]:
         "abstain": asdict(retrieval.abstention),
         "degraded": list(retrieval.degraded),
         "timings_ms": dict(retrieval.timings_ms),
+        "plan": retrieval.plan,
+        "fusion": dict(retrieval.fusion),
     }
 
 

@@ -14,7 +14,7 @@ from vademecum.failpoint import step
 from vademecum.ingest.accept import check, fingerprint
 from vademecum.ingest.pipeline import IngestParts, ingest_revision
 from vademecum.model.document import Deletion, IngestResult, Refused, Source, State
-from vademecum.model.ids import RevisionId
+from vademecum.model.ids import RevisionId, Tenant
 from vademecum.model.principal import Scope
 from vademecum.ports.blobs import content_key
 from vademecum.ports.jobs import Jobs
@@ -35,6 +35,7 @@ class DeliverParts:
     jobs: Jobs
     ingest: IngestParts
     remove: Remove
+    settle: Callable[[Tenant], Awaitable[None]]
 
     def fingerprint(self, source: Source) -> str:
         """Return how a source would be ingested now. Raises: InvalidSetting."""
@@ -76,6 +77,8 @@ async def deliver(
             worker.check()
             if len(still) == len(asked):
                 await asyncio.sleep(_POLL_SECONDS)
+    if wait and _waiting(outcomes):
+        await parts.settle(scope.tenant)
     return await _results(parts, outcomes, scope)
 
 

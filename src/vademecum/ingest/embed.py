@@ -1,4 +1,4 @@
-"""Which vectors does a document need, and are they whole?"""
+"""Which vectors and token states does a document need, and are they whole?"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -6,67 +6,110 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vademecum.errors import EmbeddingInvalid, TextTooLong
-from vademecum.model.embedding import FloatArray, check_vectors
-from vademecum.ports.embedder import Embedder
+from vademecum.errors import EmbeddingInvalid, ModelUnusable, TextTooLong
+from vademecum.model.embedding import Encoded, check_vectors
+from vademecum.ports.embedder import Embedder, TokenEncoder, is_one_model
+from vademecum.rank.maxsim import packed_signs
 
-# Texts given to the embedder at a time: what is held beside the vectors stays small.
-BATCH = 256
+# Texts given to the embedder at a time: what is held beside the vectors stays small. Token states
+# are 400 KB a text.
+BATCH = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A text to encode, in its language."""
+
+    text: str
+    language: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedded:
-    """One row of `vectors`, shape (n, d), for each text. `failed` tells why a text has none, by
-    its position: its row is zero. `fresh` counts the texts that had to be embedded."""
+    """`rows[i]` is text i's, None where it has none: `failed` tells why, by its position.
+    `fresh` counts the texts that had to be embedded."""
 
-    vectors: FloatArray
+    rows: Sequence[Encoded | None]
     failed: Mapping[int, str]
     fresh: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoders:
+    """Who gives vectors, and who gives token states. Where it is one, one pass gives both."""
+
+    embedder: Embedder
+    encoder: TokenEncoder
+
+
 async def embed_missing(
-    texts: Sequence[str], known: Mapping[str, FloatArray], embedder: Embedder
+    passages: Sequence[Passage], known: Mapping[str, Encoded], encoders: Encoders
 ) -> Embedded:
-    """Give each text the vector that it has already in `known`, or a new one.
+    """Give each text what it has already in `known`, or encode it.
 
     Each distinct missing text is embedded once, in batches of texts of like length, so that
     little is spent on padding. A batch that comes back broken is halved until the one bad text
     is found, which costs only itself; where no text at all has a vector, the embedder is at fault.
     Raises: EmbeddingInvalid then, and what else `Embedder.embed` raises.
     """
-    missing = sorted({text for text in texts if text not in known}, key=len, reverse=True)
-    vectors = dict(known)
+    missing = {p.text: p for p in passages if p.text not in known}
+    ordered = sorted(missing.values(), key=lambda p: (-len(p.text), p.text))
+    found = dict(known)
     reasons: dict[str, EmbeddingInvalid | TextTooLong] = {}
-    for start in range(0, len(missing), BATCH):
-        await _embed(missing[start : start + BATCH], embedder, vectors, reasons)
+    for start in range(0, len(ordered), BATCH):
+        await _embed(ordered[start : start + BATCH], encoders, found, reasons)
         await asyncio.sleep(0)  # an embedder that never waits must not stop everything else
-    if reasons and not vectors:
+    if reasons and not found:
         raise next(iter(reasons.values()))
-    dimension = embedder.space.dimension
-    nothing = np.zeros(dimension, np.float32)
-    rows = [vectors.get(text, nothing) for text in texts]
     return Embedded(
-        vectors=np.array(rows, np.float32).reshape(len(texts), dimension),
-        failed={i: str(reasons[text]) for i, text in enumerate(texts) if text in reasons},
+        rows=[found.get(p.text) for p in passages],
+        failed={i: str(reasons[p.text]) for i, p in enumerate(passages) if p.text in reasons},
         fresh=len(missing) - len(reasons),
     )
 
 
 async def _embed(
-    texts: Sequence[str],
-    embedder: Embedder,
-    vectors: dict[str, FloatArray],
+    passages: Sequence[Passage],
+    encoders: Encoders,
+    found: dict[str, Encoded],
     reasons: dict[str, EmbeddingInvalid | TextTooLong],
 ) -> None:
     try:
-        fresh = await embedder.embed(texts, "passage")
-        check_vectors(fresh, count=len(texts), dimension=embedder.space.dimension)
+        rows = await _encode(passages, encoders)
     except (EmbeddingInvalid, TextTooLong) as error:
-        if len(texts) == 1:
-            reasons[texts[0]] = error
+        if len(passages) == 1:
+            reasons[passages[0].text] = error
             return
-        middle = len(texts) // 2
-        await _embed(texts[:middle], embedder, vectors, reasons)
-        await _embed(texts[middle:], embedder, vectors, reasons)
+        middle = len(passages) // 2
+        await _embed(passages[:middle], encoders, found, reasons)
+        await _embed(passages[middle:], encoders, found, reasons)
     else:
-        vectors.update(zip(texts, fresh, strict=True))
+        found.update(zip((p.text for p in passages), rows, strict=True))
+
+
+async def _encode(passages: Sequence[Passage], encoders: Encoders) -> list[Encoded]:
+    texts = [p.text for p in passages]
+    embedder, encoder = encoders.embedder, encoders.encoder
+    own = is_one_model(embedder, encoder)
+    vectors = None if own else await embedder.embed(texts, "passage")
+    try:
+        states = await encoder.encode(texts, "passage")
+    except (EmbeddingInvalid, ModelUnusable, TextTooLong):
+        if own:
+            raise
+        states = []  # found by their vectors all the same
+    dimension = embedder.space.dimension
+    if vectors is None:
+        rows = [state.vector for state in states]
+        vectors = np.array(rows, np.float32).reshape(len(rows), dimension)
+    check_vectors(vectors, count=len(texts), dimension=dimension)
+    signs: list[bytes | None] = [None] * len(texts)
+    if len(states) == len(texts):
+        signs = [
+            packed_signs(state.states, encoder.centre(p.language))
+            for p, state in zip(passages, states, strict=True)
+        ]
+    return [
+        Encoded(vector=vector, signs=own_signs)
+        for vector, own_signs in zip(vectors, signs, strict=True)
+    ]

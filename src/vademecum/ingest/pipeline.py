@@ -20,14 +20,14 @@ from vademecum.failpoint import step
 from vademecum.ingest.accept import storable
 from vademecum.ingest.analyse import keyword_rows
 from vademecum.ingest.contextualize import contextualize
-from vademecum.ingest.embed import embed_missing
+from vademecum.ingest.embed import Encoders, Passage, embed_missing
 from vademecum.model.chunk import Chunk
 from vademecum.model.document import ParsedDocument, State
 from vademecum.model.ids import RevisionId, Tenant
 from vademecum.model.index import IndexGeneration
 from vademecum.ports.blobs import BlobStore
 from vademecum.ports.chunker import Chunking
-from vademecum.ports.embedder import Embedder, Tokenizer
+from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.parser import Parser
 from vademecum.ports.store import Claim, Publication, RevisionStore
 from vademecum.text.language import detect
@@ -48,7 +48,12 @@ class IngestParts:
     chunking: Chunking
     tokenizer: Tokenizer
     embedder: Embedder
+    encoder: TokenEncoder
     generation: IndexGeneration
+
+    @property
+    def encoders(self) -> Encoders:
+        return Encoders(embedder=self.embedder, encoder=self.encoder)
 
 
 async def ingest_revision(parts: IngestParts, tenant: Tenant, revision_id: RevisionId) -> None:
@@ -88,21 +93,23 @@ async def _ingest(parts: IngestParts, claim: Claim) -> None:
         return
     with step("split"):
         language, chunks, notes = await asyncio.to_thread(_split, parts, claim, parsed)
-        rows = await asyncio.to_thread(keyword_rows, chunks, parts.generation.average_length)
-    texts = [chunk.embedded_text for chunk in chunks]
+        rows = await asyncio.to_thread(
+            keyword_rows, chunks, claim.tenant, parts.generation.average_length
+        )
+    passages = [Passage(text=chunk.embedded_text, language=chunk.language) for chunk in chunks]
     with step("embed"):
-        known = await parts.revisions.known_vectors(claim, texts)
-        embedded = await embed_missing(texts, known, parts.embedder)
+        known = await parts.revisions.known(claim, [passage.text for passage in passages])
+        embedded = await embed_missing(passages, known, parts.encoders)
     await parts.revisions.publish(
         claim,
         Publication(
             parsed=replace(parsed, warnings=(*parsed.warnings, *notes)),
             language=language,
             chunks=chunks,
-            vectors=embedded.vectors,
+            encoded=embedded.rows,
             unembedded=embedded.failed,
             keyword_rows=rows,
-            new_chunks=sum(text not in known for text in texts),
+            new_chunks=sum(passage.text not in known for passage in passages),
             embedded=embedded.fresh,
         ),
     )

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ProviderAway
 from vademecum.ingest.analyse import keyword_row
-from vademecum.ingest.embed import embed_missing
+from vademecum.ingest.embed import Encoders, Passage, embed_missing
 from vademecum.model.ids import ChunkId, Tenant
 from vademecum.model.index import IndexGeneration, KeywordRow
-from vademecum.ports.embedder import Embedder
+from vademecum.ports.embedder import is_one_model
 from vademecum.ports.jobs import Jobs
 from vademecum.ports.store import Gap, UpkeepStore
 
@@ -26,7 +26,7 @@ class ReconcileParts:
 
     upkeep: UpkeepStore
     jobs: Jobs
-    embedder: Embedder
+    encoders: Encoders
     generation: IndexGeneration
 
 
@@ -48,6 +48,7 @@ async def reconcile(parts: ReconcileParts) -> Reconciled:
     """
     done = Reconciled(rescued_jobs=await parts.jobs.rescue())
     for tenant in await parts.upkeep.tenants():
+        await parts.upkeep.settle(tenant)
         after: ChunkId | None = _BEFORE_ALL
         while after is not None:
             gaps, after = await parts.upkeep.gaps(tenant, after, PAGE)
@@ -59,31 +60,34 @@ async def reconcile(parts: ReconcileParts) -> Reconciled:
 async def _fill(
     parts: ReconcileParts, tenant: Tenant, gaps: list[Gap], done: Reconciled
 ) -> Reconciled:
-    rows = await asyncio.to_thread(_analyse, gaps, parts.generation.average_length)
+    rows = await asyncio.to_thread(_analyse, gaps, tenant, parts.generation.average_length)
     await parts.upkeep.fill(tenant, {}, {}, rows)  # words are found though no model answers
     done = replace(done, analysed_chunks=done.analysed_chunks + len(rows))
-    lacking = [gap for gap in gaps if not gap.has_vector]
+    # States that a second model gave are not asked for again: it may never give them.
+    own = is_one_model(parts.encoders.embedder, parts.encoders.encoder)
+    lacking = [gap for gap in gaps if not gap.has_vector or (own and not gap.has_states)]
+    passages = [Passage(text=gap.embedded_text, language=gap.language) for gap in lacking]
     try:
-        embedded = await embed_missing([g.embedded_text for g in lacking], {}, parts.embedder)
+        embedded = await embed_missing(passages, {}, parts.encoders)
     except (EmbeddingInvalid, ModelUnusable, ProviderAway):
         return replace(done, waiting_chunks=done.waiting_chunks + len(lacking))
-    vectors = {
-        gap.chunk_id: embedded.vectors[position]
-        for position, gap in enumerate(lacking)
-        if position not in embedded.failed
+    found = {
+        gap.chunk_id: encoded
+        for gap, encoded in zip(lacking, embedded.rows, strict=True)
+        if encoded is not None
     }
     failed = {lacking[position].chunk_id: reason for position, reason in embedded.failed.items()}
-    await parts.upkeep.fill(tenant, vectors, failed, {})
+    await parts.upkeep.fill(tenant, found, failed, {})
     return replace(
         done,
-        embedded_chunks=done.embedded_chunks + len(vectors),
+        embedded_chunks=done.embedded_chunks + len(found),
         given_up_chunks=done.given_up_chunks + len(failed),
     )
 
 
-def _analyse(gaps: list[Gap], average_length: float) -> dict[ChunkId, KeywordRow]:
+def _analyse(gaps: list[Gap], tenant: Tenant, average_length: float) -> dict[ChunkId, KeywordRow]:
     return {
-        gap.chunk_id: keyword_row(gap.embedded_text, gap.language, average_length)
+        gap.chunk_id: keyword_row(gap.embedded_text, gap.language, tenant, average_length)
         for gap in gaps
         if not gap.has_terms
     }

@@ -1,4 +1,4 @@
-"""What is kept no longer? Revisions out of force, told changes, bytes that nobody names."""
+"""What is kept no longer? Revisions out of force, told changes, old traces, unnamed bytes."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -16,10 +16,11 @@ _UNNAMED_FOR = timedelta(hours=1)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
     """How long a revision stays that is in force no more, or never was, and its original with it;
-    and how long an event of the outbox stays. None is for ever."""
+    and how long an event of the outbox stays, and a trace. None is for ever."""
 
     revisions: timedelta | None
     changes: timedelta | None
+    traces: timedelta | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class Retired:
 
     revisions: int = 0
     changes: int = 0
+    traces: int = 0
     blobs: int = 0
 
 
@@ -60,6 +62,9 @@ async def _retire(parts: RetainParts, tenant: Tenant, done: Retired) -> Retired:
     if parts.keep.changes is not None:
         count = await parts.upkeep.forget_changes(tenant, now - parts.keep.changes)
         done = replace(done, changes=done.changes + count)
+    if parts.keep.traces is not None:
+        count = await parts.upkeep.forget_traces(tenant, now - parts.keep.traces)
+        done = replace(done, traces=done.traces + count)
     async with parts.documents.unnamed(Scope.for_operator(tenant), blobs) as unnamed:
         deleted = sum([await parts.blobs.delete(tenant, key) for key in unnamed])
     return replace(done, blobs=done.blobs + deleted)

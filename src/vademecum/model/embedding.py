@@ -48,11 +48,22 @@ class TokenStates:
 
     `vector` has shape (d,), L2 norm 1. `token_ids` has shape (t,), `states` (t, d): the last
     layer's states of the text's own tokens, prefix and special tokens left out, not normalised.
+    `weights` (t,) tells how much each token says, more than 0: rare ones say more.
     """
 
     vector: FloatArray
     token_ids: NDArray[np.int64]
     states: FloatArray
+    weights: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoded:
+    """What a chunk is found by: its vector, shape (d,), and the packed signs of its centred token
+    states (see `rank.maxsim.packed_signs`), None where no encoder gave any."""
+
+    vector: FloatArray
+    signs: bytes | None
 
 
 def check_vectors(vectors: FloatArray, *, count: int, dimension: int) -> None:

@@ -1,8 +1,14 @@
 """Which build of the index is being read?"""
 
 from dataclasses import dataclass
+from datetime import date
 
 from vademecum.model.embedding import EmbeddingSpace
+from vademecum.model.filter import Filter
+from vademecum.model.passage import Hit
+
+# Up to so many chunks are compared one by one: always right, and as quick as a graph.
+EXACT_BELOW = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,3 +38,25 @@ class TermStatistics:
 
     chunks: int
     frequencies: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which chunks are searched at all, of those that a scope may see: those of revisions in force
+    at the end of the day `as_of`, or now, of documents that `filter` matches."""
+
+    as_of: date | None = None
+    filter: Filter | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DenseHits:
+    """The dense leg's proposals, best first.
+
+    `low` is the lowest score of a sample of the collections, None where there is none; `plan`
+    tells how the nearest were found (exact, graph).
+    """
+
+    hits: tuple[Hit, ...]
+    low: float | None
+    plan: str

@@ -20,8 +20,10 @@ class Hit:
 class Signals:
     """Every number that ranked a passage. None = that leg did not see it.
 
-    `dense` is a cosine, `keyword` BM25 with the (k1 + 1) factor, `keyword_share` the share U of
-    the query's idf mass that the passage carries (0..1), ranks count from 1.
+    `dense` is a cosine (of vectors without their language's mean, where a search goes over several
+    languages), `keyword` BM25 with the (k1 + 1) factor, `keyword_share` the share U of the query's
+    idf mass that the passage carries (0..1), ranks count from 1. `fused` is the first order's
+    score, `maxsim` late interaction (-1..1), `final` what the passages are ordered by.
     """
 
     dense: float | None = None
@@ -68,10 +70,13 @@ class Abstention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
-    """What retrieval found, with everything a trace needs."""
+    """What retrieval found, with everything a trace needs: `plan` tells how the dense leg searched,
+    `fusion` how the legs were merged."""
 
     query: str
     passages: tuple[Passage, ...]
     abstention: Abstention
     degraded: tuple[str, ...]
     timings_ms: Mapping[str, float]
+    plan: str
+    fusion: Mapping[str, Any]

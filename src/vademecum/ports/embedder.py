@@ -32,9 +32,20 @@ class Embedder(Protocol):
 class TokenEncoder(Protocol):
     """Give the token states that late interaction compares."""
 
+    def centre(self, language: str) -> FloatArray:
+        """Return the usual token state, shape (d,), of texts in a language (or in any, where it
+        is not known), which is subtracted before states are compared. A constant of the model."""
+        ...
+
     async def encode(self, texts: Sequence[str], role: Role) -> list[TokenStates]:
         """Return one TokenStates a text, with the same limits and errors as `Embedder.embed`."""
         ...
+
+
+def is_one_model(embedder: Embedder, encoder: TokenEncoder) -> bool:
+    """Tell whether both are one object, so that one pass over a text gives vector and states."""
+    model: object = embedder
+    return model is encoder
 
 
 class Tokenizer(Protocol):

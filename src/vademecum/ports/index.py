@@ -1,36 +1,64 @@
 """Who proposes chunks for a query?"""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from vademecum.model.embedding import FloatArray
-from vademecum.model.index import TermStatistics
+from vademecum.model.ids import ChunkId
+from vademecum.model.index import DenseHits, Selection, TermStatistics
 from vademecum.model.passage import Hit
 from vademecum.model.principal import Scope
 
 
-class Index(Protocol):
-    """Propose hits of one generation, of revisions in force at the end of the day `as_of`, or now.
-    Every hit is confirmed against the store before use."""
+class IndexReader(Protocol):
+    """One look at the index as one scope sees it. Every hit is confirmed before use."""
 
-    async def search_dense(
-        self, scope: Scope, query: FloatArray, k: int, as_of: date | None
-    ) -> list[Hit]:
-        """Return min(k, visible) hits by cosine, best first; `query` has shape (d,)."""
+    async def languages(self) -> Mapping[str, int]:
+        """Return how many chunks there are in each language."""
         ...
 
-    async def term_statistics(
-        self, scope: Scope, terms: Sequence[int], as_of: date | None
-    ) -> TermStatistics:
-        """Return how many chunks the scope may see, and how many of them hold each term."""
+    async def term_statistics(self, terms: Sequence[int]) -> TermStatistics:
+        """Return how many chunks there are, and how many of them hold each term.
+
+        A selection does not narrow them: what a term is worth does not hang on a filter.
+        """
         ...
 
     async def search_keyword(
-        self, scope: Scope, query_weights: Mapping[int, float], k: int, as_of: date | None
+        self,
+        weights: Mapping[int, float],
+        statistics: TermStatistics,
+        selection: Selection,
+        k: int,
+        budget: int,
     ) -> list[Hit]:
         """Return at most k hits by inner product of query and chunk weights, best first.
 
-        Chunks that hold none of the terms are never returned.
+        Only chunks that hold one of the rarest terms are scored, of as many terms as make
+        `budget` chunks; of more terms where k would not be found. Chunks that hold none of the
+        terms are never returned.
         """
+        ...
+
+    async def search_dense(
+        self, query: FloatArray, language: str, selection: Selection, k: int
+    ) -> DenseHits:
+        """Return min(k, selected) hits by cosine; `query` has shape (d,), `language` is its own.
+
+        Where the searched collections hold several languages, each vector is compared after its
+        language's mean was subtracted.
+        """
+        ...
+
+    async def token_signs(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, bytes]:
+        """Return the packed signs of the chunks' token states; a chunk without any is left out."""
+        ...
+
+
+class Index(Protocol):
+    """Propose hits of one generation."""
+
+    def reading(self, scope: Scope) -> AbstractAsyncContextManager[IndexReader]:
+        """Open a look at the index; use it from one task at a time."""
         ...

@@ -11,7 +11,7 @@ from vademecum.model.answer import Answer
 from vademecum.model.change import ChangeEvent
 from vademecum.model.chunk import Chunk
 from vademecum.model.document import Document, IngestResult, ParsedDocument, Revision, Source, State
-from vademecum.model.embedding import FloatArray
+from vademecum.model.embedding import Encoded
 from vademecum.model.ids import ChunkId, ConversationId, DocumentId, RevisionId, Tenant, TraceId
 from vademecum.model.index import KeywordRow
 from vademecum.model.passage import ConfirmedChunk
@@ -60,14 +60,14 @@ class Claim:
 class Publication:
     """A whole revision, ready to be seen. Row i of each sequence belongs to chunk i.
 
-    `vectors` has shape (len(chunks), d). `unembedded` tells why a chunk has none: its row of
-    `vectors` counts for nothing. `new_chunks` counts those whose text was not known before.
+    `unembedded` tells why a chunk has no row in `encoded`. `new_chunks` counts those whose text
+    was not known before.
     """
 
     parsed: ParsedDocument
     language: str
     chunks: Sequence[Chunk]
-    vectors: FloatArray
+    encoded: Sequence[Encoded | None]
     unembedded: Mapping[int, str]
     keyword_rows: Sequence[KeywordRow]
     new_chunks: int
@@ -82,6 +82,7 @@ class Gap:
     embedded_text: str
     language: str
     has_vector: bool
+    has_states: bool
     has_terms: bool
 
 
@@ -136,10 +137,6 @@ class DocumentStore(Protocol):
 
     async def history(self, scope: Scope, document_id: DocumentId) -> list[Revision]: ...
 
-    async def languages(self, scope: Scope) -> frozenset[str]:
-        """Return the languages of the documents that the scope may see."""
-        ...
-
     async def confirm(
         self, scope: Scope, chunk_ids: Sequence[ChunkId], as_of: date | None
     ) -> dict[ChunkId, ConfirmedChunk]:
@@ -179,8 +176,8 @@ class RevisionStore(Protocol):
         """Prolong the lease; False if it was lost."""
         ...
 
-    async def known_vectors(self, claim: Claim, texts: Sequence[str]) -> dict[str, FloatArray]:
-        """Return the vectors that any chunk of the tenant already has, by text."""
+    async def known(self, claim: Claim, texts: Sequence[str]) -> dict[str, Encoded]:
+        """Return what any chunk of the tenant already has, by text."""
         ...
 
     async def publish(self, claim: Claim, publication: Publication) -> bool:
@@ -214,7 +211,7 @@ class UpkeepStore(Protocol):
     async def fill(
         self,
         tenant: Tenant,
-        vectors: Mapping[ChunkId, FloatArray],
+        encoded: Mapping[ChunkId, Encoded],
         unembedded: Mapping[ChunkId, str],
         keyword_rows: Mapping[ChunkId, KeywordRow],
     ) -> None:
@@ -224,6 +221,14 @@ class UpkeepStore(Protocol):
     async def retire(self, tenant: Tenant, before: datetime) -> list[str]:
         """Delete revisions that ceased to be in force, or failed, before that time, but for each
         document's newest and its current one; return the blob that each of them named."""
+        ...
+
+    async def settle(self, tenant: Tenant) -> None:
+        """Add up what writers left to add up, and look again at collections that have grown."""
+        ...
+
+    async def forget_traces(self, tenant: Tenant, before: datetime) -> int:
+        """Delete traces and audit events from before that time; return how many traces."""
         ...
 
     async def forget_changes(self, tenant: Tenant, before: datetime) -> int:

@@ -247,13 +247,6 @@ class PostgresDocuments:
             counts |= row or {}
         return counts
 
-    async def languages(self, scope: Scope) -> frozenset[str]:
-        async with transaction(self._pool, scope) as connection:
-            cursor = await connection.execute(
-                _SQL["languages"], {"tenant": scope.tenant, "collections": collections_of(scope)}
-            )
-            return frozenset([row["language"] async for row in cursor if row["language"]])
-
     async def counts(self, scope: Scope) -> dict[str, int]:
         """Return how many documents, chunks and waiting revisions the scope may see."""
         async with transaction(self._pool, scope) as connection:

@@ -1,20 +1,26 @@
 """How are candidates found? Both legs of one index generation, inside PostgreSQL."""
 
-from collections.abc import Mapping, Sequence
-from datetime import date
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 from pgvector import HalfVector
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
 
 from vademecum.errors import SpaceMismatch
 from vademecum.model.embedding import EmbeddingSpace, FloatArray
 from vademecum.model.ids import ChunkId
-from vademecum.model.index import IndexGeneration, TermStatistics
+from vademecum.model.index import EXACT_BELOW, DenseHits, IndexGeneration, Selection, TermStatistics
 from vademecum.model.passage import Hit
 from vademecum.model.principal import Scope
-from vademecum.postgres.pool import Pool
+from vademecum.postgres.filter import compiled
+from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.revision import sparse
 from vademecum.postgres.unit_of_work import collections_of, transaction
+from vademecum.postgres.upkeep import FEWEST_OF_LANGUAGE
+from vademecum.text.language import UNKNOWN
 
 _SQL = load("index")
 _GENERATION = load("generation")
@@ -73,52 +79,101 @@ async def current_generation(
 
 
 class PostgresIndex:
-    """The Index port over the two index tables of one generation."""
+    """The Index port over the index tables of one generation. Where a search may see more than
+    `exact_below` chunks a graph is used, if there is one."""
 
-    def __init__(self, pool: Pool, generation: IndexGeneration) -> None:
+    def __init__(
+        self, pool: Pool, generation: IndexGeneration, *, exact_below: int = EXACT_BELOW
+    ) -> None:
         self._pool = pool
         self._generation = generation
+        self._exact_below = exact_below
 
-    async def search_dense(
-        self, scope: Scope, query: FloatArray, k: int, as_of: date | None
-    ) -> list[Hit]:
-        return await self._hits(
-            scope, "search_dense", {"query": HalfVector(query), "k": k, "as_of": as_of}
-        )
-
-    async def term_statistics(
-        self, scope: Scope, terms: Sequence[int], as_of: date | None
-    ) -> TermStatistics:
+    @asynccontextmanager
+    async def reading(self, scope: Scope) -> AsyncIterator["PostgresIndexReader"]:
         async with transaction(self._pool, scope) as connection:
-            cursor = await connection.execute(
-                _SQL["term_statistics"], self._place(scope) | {"terms": list(terms), "as_of": as_of}
+            yield PostgresIndexReader(
+                connection,
+                place={
+                    "generation": self._generation.id,
+                    "collections": collections_of(scope),
+                    "exact_below": self._exact_below,
+                    "fewest": FEWEST_OF_LANGUAGE,
+                },
             )
-            counts = {int(row["term"]): int(row["chunks"]) async for row in cursor}
-        return TermStatistics(chunks=counts.pop(0, 0), frequencies=counts)
+
+
+class PostgresIndexReader:
+    """The IndexReader of one transaction."""
+
+    def __init__(self, connection: Connection, *, place: Mapping[str, Any]) -> None:
+        self._connection = connection
+        self._place = dict(place)
+
+    async def languages(self) -> Mapping[str, int]:
+        rows = await self._rows("language_statistics", {})
+        return {language_of(row["term"]): int(row["chunks"]) for row in rows if row["term"] < 0}
+
+    async def term_statistics(self, terms: Sequence[int]) -> TermStatistics:
+        rows = await self._rows("term_statistics", {"terms": [0, *terms]})
+        counts = {int(row["term"]): int(row["chunks"]) for row in rows}
+        frequencies = {term: counts.get(term, 0) for term in terms}
+        return TermStatistics(chunks=counts.get(0, 0), frequencies=frequencies)
 
     async def search_keyword(
-        self, scope: Scope, query_weights: Mapping[int, float], k: int, as_of: date | None
+        self,
+        weights: Mapping[int, float],
+        statistics: TermStatistics,
+        selection: Selection,
+        k: int,
+        budget: int,
     ) -> list[Hit]:
-        if not query_weights:
+        if not weights:
             return []
-        return await self._hits(
-            scope,
+        frequencies = statistics.frequencies
+        rarest = sorted(weights, key=lambda term: (frequencies.get(term, 0), term))
+        rows = await self._rows(
             "search_keyword",
-            {
-                "terms": sorted(query_weights),
-                "query": sparse(query_weights),
+            _selected(selection)
+            | {
+                "terms": rarest,
+                "frequencies": [frequencies.get(term, 0) for term in rarest],
+                "query": sparse(weights),
                 "k": k,
-                "as_of": as_of,
+                "budget": budget,
             },
         )
+        return [Hit(chunk_id=ChunkId(row["chunk"]), score=row["score"]) for row in rows]
 
-    def _place(self, scope: Scope) -> dict[str, object]:
-        return {
-            "generation": self._generation.id,
-            "collections": collections_of(scope),
-        }
+    async def search_dense(
+        self, query: FloatArray, language: str, selection: Selection, k: int
+    ) -> DenseHits:
+        rows = await self._rows(
+            "search_dense",
+            _selected(selection) | {"query": HalfVector(query), "language": language, "k": k},
+        )
+        return DenseHits(
+            hits=tuple(Hit(chunk_id=ChunkId(row["chunk"]), score=row["score"]) for row in rows),
+            low=rows[0]["low"] if rows else None,
+            plan=rows[0]["plan"] if rows else "",
+        )
 
-    async def _hits(self, scope: Scope, query: str, values: dict[str, object]) -> list[Hit]:
-        async with transaction(self._pool, scope) as connection:
-            cursor = await connection.execute(_SQL[query], self._place(scope) | values)
-            return [Hit(chunk_id=ChunkId(row["chunk"]), score=row["score"]) async for row in cursor]
+    async def token_signs(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, bytes]:
+        rows = await self._rows("token_signs", {"chunks": list(chunk_ids)})
+        return {ChunkId(row["chunk"]): row["signs"] for row in rows}
+
+    async def _rows(self, query: str, values: dict[str, Any]) -> list[DictRow]:
+        cursor = await self._connection.execute(_SQL[query], self._place | values)
+        return await cursor.fetchall()
+
+
+def language_of(term: int) -> str:
+    """Return the language that a negative term stands for; see `language_term` in the schema."""
+    first, rest = divmod(-term, 27 * 27)
+    letters = (first, *divmod(rest, 27))
+    return "".join(chr(96 + letter) for letter in letters if letter) if first else UNKNOWN
+
+
+def _selected(selection: Selection) -> dict[str, Any]:
+    path, values = compiled(selection.filter) if selection.filter else (None, None)
+    return {"as_of": selection.as_of, "path": path, "bound": Jsonb(values) if path else None}

@@ -7,7 +7,17 @@ from vademecum.postgres.unit_of_work import APP_ROLE
 
 # The only tables of tenants' data without row-level security: ids, vectors and term weights,
 # reached through functions that read the tenant from the transaction. No grant to the app role.
-INDEX_TABLES = frozenset({"chunk_vector", "chunk_terms"})
+INDEX_TABLES = frozenset(
+    {
+        "chunk_vector",
+        "chunk_terms",
+        "chunk_states",
+        "term_count",
+        "term_delta",
+        "language_mean",
+        "vector_sample",
+    }
+)
 _SQL = load("health")
 
 

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from vademecum.failpoint import step
 from vademecum.model.document import ParsedDocument, State
-from vademecum.model.embedding import FloatArray
+from vademecum.model.embedding import Encoded
 from vademecum.model.ids import ChunkId, DocumentId, RevisionId, Tenant
 from vademecum.model.index import KeywordRow
 from vademecum.model.principal import Scope
@@ -20,7 +20,7 @@ from vademecum.postgres.change import add_change
 from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import transaction
-from vademecum.rank.bm25 import TERM_SPACE
+from vademecum.text.analyse import TERM_SPACE
 
 LEASE_SECONDS = 20
 _ROWS_A_STATEMENT = 500
@@ -72,7 +72,7 @@ class PostgresRevisions:
             )
             return await cursor.fetchone() is not None
 
-    async def known_vectors(self, claim: Claim, texts: Sequence[str]) -> dict[str, FloatArray]:
+    async def known(self, claim: Claim, texts: Sequence[str]) -> dict[str, Encoded]:
         by_hash = {text_hash(text): text for text in texts}
         async with transaction(self._pool, Scope.for_operator(claim.tenant)) as connection:
             cursor = await connection.execute(
@@ -80,7 +80,9 @@ class PostgresRevisions:
                 {"generation": self._generation, "hashes": list(by_hash)},
             )
             return {
-                by_hash[row["text_hash"]]: row["embedding"].to_numpy().astype(np.float32)
+                by_hash[row["text_hash"]]: Encoded(
+                    vector=row["embedding"].to_numpy().astype(np.float32), signs=row["signs"]
+                )
                 async for row in cursor
             }
 
@@ -122,12 +124,15 @@ class PostgresRevisions:
                         "chunks": Jsonb([_chunk_row(publication, i) for i in part]),
                     },
                 )
-            embedded = [i for i in part if i not in publication.unembedded]
             with step("vectors"):
                 await index_vectors(
                     connection,
                     self._generation,
-                    {publication.chunks[i].id: publication.vectors[i] for i in embedded},
+                    {
+                        publication.chunks[i].id: encoded
+                        for i in part
+                        if (encoded := publication.encoded[i]) is not None
+                    },
                 )
             with step("terms"):
                 await index_terms(
@@ -198,16 +203,17 @@ class PostgresRevisions:
 
 
 async def index_vectors(
-    connection: Connection, generation: int, vectors: Mapping[ChunkId, FloatArray]
+    connection: Connection, generation: int, encoded: Mapping[ChunkId, Encoded]
 ) -> None:
-    """Write the dense leg's rows of chunks that are stored already."""
-    if vectors:
+    """Write vectors and token states of chunks that are stored already."""
+    if encoded:
         await connection.execute(
             _SQL["index_vectors"],
             {
                 "generation": generation,
-                "chunks": list(vectors),
-                "embeddings": [HalfVector(vector) for vector in vectors.values()],
+                "chunks": list(encoded),
+                "embeddings": [HalfVector(row.vector) for row in encoded.values()],
+                "signs": [row.signs for row in encoded.values()],
             },
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from vademecum.model.embedding import FloatArray
+from vademecum.model.embedding import Encoded
 from vademecum.model.ids import ChunkId, Tenant
 from vademecum.model.index import KeywordRow
 from vademecum.model.principal import Scope
@@ -15,6 +15,10 @@ from vademecum.postgres.revision import index_terms, index_vectors
 from vademecum.postgres.unit_of_work import transaction
 
 _SQL = load("upkeep")
+_FOLDED = 50_000
+# A mean over fewer chunks is noise (see the ranking notes on mixed collections).
+FEWEST_OF_LANGUAGE = 20
+_SAMPLED = 200
 
 
 class PostgresUpkeep:
@@ -37,7 +41,9 @@ class PostgresUpkeep:
         async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
             seen = await (await connection.execute(_SQL["check_index"], page)).fetchall()
             lacking = {
-                row["chunk"]: row for row in seen if not (row["has_vector"] and row["has_terms"])
+                row["chunk"]: row
+                for row in seen
+                if not (row["has_vector"] and row["has_states"] and row["has_terms"])
             }
             cursor = await connection.execute(
                 _SQL["gap_texts"], {"tenant": tenant, "ids": list(lacking)}
@@ -48,6 +54,7 @@ class PostgresUpkeep:
                     embedded_text=row["embedded_text"],
                     language=row["language"],
                     has_vector=lacking[row["id"]]["has_vector"],
+                    has_states=lacking[row["id"]]["has_states"],
                     has_terms=lacking[row["id"]]["has_terms"],
                 )
                 async for row in cursor
@@ -57,12 +64,12 @@ class PostgresUpkeep:
     async def fill(
         self,
         tenant: Tenant,
-        vectors: Mapping[ChunkId, FloatArray],
+        encoded: Mapping[ChunkId, Encoded],
         unembedded: Mapping[ChunkId, str],
         keyword_rows: Mapping[ChunkId, KeywordRow],
     ) -> None:
         async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
-            await index_vectors(connection, self._generation, vectors)
+            await index_vectors(connection, self._generation, encoded)
             await index_terms(connection, self._generation, keyword_rows)
             for chunk_id, reason in unembedded.items():
                 await connection.execute(
@@ -75,6 +82,30 @@ class PostgresUpkeep:
                 _SQL["retired_revisions"], {"tenant": tenant, "before": before}
             )
             return [row["blob"] async for row in cursor]
+
+    async def settle(self, tenant: Tenant) -> None:
+        scope = Scope.for_operator(tenant)
+        folded = _FOLDED
+        while folded == _FOLDED:  # each page is a transaction, so that none is long
+            async with transaction(self._pool, scope) as connection:
+                cursor = await connection.execute(_SQL["fold_terms"], {"limit": _FOLDED})
+                row = await cursor.fetchone()
+                folded = row["folded"] if row else 0
+        async with transaction(self._pool, scope) as connection:
+            await connection.execute(
+                _SQL["refresh_frames"],
+                {
+                    "generation": self._generation,
+                    "fewest": FEWEST_OF_LANGUAGE,
+                    "sampled": _SAMPLED,
+                },
+            )
+
+    async def forget_traces(self, tenant: Tenant, before: datetime) -> int:
+        keys = {"tenant": tenant, "before": before}
+        async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
+            await connection.execute(_SQL["forget_audit"], keys)
+            return (await connection.execute(_SQL["old_traces"], keys)).rowcount
 
     async def forget_changes(self, tenant: Tenant, before: datetime) -> int:
         return await forget_changes(self._pool, Scope.for_operator(tenant), before)

@@ -9,8 +9,6 @@ T = TypeVar("T", bound=Hashable)
 
 K1 = 1.2
 B = 0.75
-# Terms are numbers in 1..TERM_SPACE - 1; the size of the sparse vectors that hold them.
-TERM_SPACE = 1_000_000_000
 
 
 def idf(chunks: int, frequency: int) -> float:

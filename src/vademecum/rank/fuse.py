@@ -7,9 +7,10 @@ query could have scored at most (`by_upper_bound`). An item that a list lacks ge
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 T = TypeVar("T", bound=Hashable)
+Method = Literal["upper_bound", "rrf", "ranked", "rrf_small", "min_max", "relative", "distribution"]
 
 RRF_K = 60
 # The k of engines that count ranks from 0 and favour the first places more.
@@ -133,3 +134,15 @@ def _by_deviation(scores: Mapping[T, float]) -> dict[T, float]:
         item: min(1.0, max(0.0, (value - mean + 3 * deviation) / (6 * deviation)))
         for item, value in scores.items()
     }
+
+
+def standardised(scores: Mapping[T, float]) -> dict[T, float]:
+    """Return scores as deviations from their mean, in standard deviations (of the list itself,
+    divided by n); equal scores are all 0."""
+    if not scores:
+        return {}
+    mean = math.fsum(scores.values()) / len(scores)
+    deviation = math.sqrt(math.fsum((x - mean) ** 2 for x in scores.values()) / len(scores))
+    if deviation == 0:
+        return dict.fromkeys(scores, 0.0)
+    return {item: (value - mean) / deviation for item, value in scores.items()}

@@ -34,3 +34,21 @@ def maxsim(query: FloatArray, passage: FloatArray, weights: FloatArray | None = 
         return 0.0
     best = (query @ passage.T).max(axis=1)
     return float(np.average(best, weights=weights))
+
+
+def packed_signs(states: FloatArray, mean: FloatArray) -> bytes:
+    """Return one bit a dimension of the centred states (t, d), d / 8 bytes a token.
+
+    One bit keeps most of what late interaction gains, at a 32nd of the size.
+    """
+    return np.packbits(states > mean, axis=1).tobytes()
+
+
+def unpacked_signs(packed: bytes, dimension: int) -> FloatArray:
+    """Return unit rows, shape (t, d), each component 1 or -1 over the root of d."""
+    bits = np.frombuffer(packed, np.uint8).reshape(-1, -(-dimension // 8))
+    signs = np.unpackbits(bits, axis=1)[:, :dimension].astype(np.float32)
+    signs *= 2
+    signs -= 1
+    signs /= np.sqrt(np.float32(dimension))
+    return signs

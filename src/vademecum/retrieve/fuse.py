@@ -1,26 +1,50 @@
 """How do the two legs become one order, with every signal kept?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from vademecum.model.ids import ChunkId
-from vademecum.model.passage import Hit, Signals
+from vademecum.model.index import DenseHits
+from vademecum.model.passage import Signals
 from vademecum.model.query import Mode
-from vademecum.rank.fuse import by_upper_bound
+from vademecum.rank.fuse import (
+    DENSE_WEIGHT,
+    RRF_K,
+    RRF_SMALL_K,
+    Method,
+    by_upper_bound,
+    convex,
+    distribution_based,
+    reciprocal_rank,
+    relative_score,
+)
 from vademecum.retrieve.search import KeywordHits
 
 
-def fuse(mode: Mode, dense: Sequence[Hit], keyword: KeywordHits) -> dict[ChunkId, Signals]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """How the legs are merged. `dense_weight` (0..1) is the dense leg's share, the rest is the
+    keyword leg's; `k` is that of the reciprocal ranks, None for the method's own."""
+
+    method: Method = "upper_bound"
+    k: int | None = None
+    dense_weight: float = DENSE_WEIGHT
+
+
+def fuse(
+    fusion: Fusion, mode: Mode, dense: DenseHits, keyword: KeywordHits
+) -> dict[ChunkId, Signals]:
     """Return the signals of every candidate, best first; ties by id, so that runs agree."""
-    cosines = {hit.chunk_id: hit.score for hit in dense}
+    cosines = {hit.chunk_id: hit.score for hit in dense.hits}
     bm25 = {hit.chunk_id: hit.score for hit in keyword.hits}
-    dense_ranks = {hit.chunk_id: rank for rank, hit in enumerate(dense, start=1)}
-    keyword_ranks = {hit.chunk_id: rank for rank, hit in enumerate(keyword.hits, start=1)}
+    dense_ranks = {item: rank for rank, item in enumerate(cosines, start=1)}
+    keyword_ranks = {item: rank for rank, item in enumerate(bm25, start=1)}
     if mode == "dense":
-        fused = cosines
+        fused: Mapping[ChunkId, float] = cosines
     elif mode == "keyword":
         fused = bm25
     else:
-        fused = by_upper_bound(cosines, keyword.shares)
+        fused = _fused(fusion, cosines, bm25, keyword.shares, dense.low)
     order = sorted(fused, key=lambda item: (-fused[item], item))
     return {
         item: Signals(
@@ -34,3 +58,31 @@ def fuse(mode: Mode, dense: Sequence[Hit], keyword: KeywordHits) -> dict[ChunkId
         )
         for item in order
     }
+
+
+def _fused(
+    fusion: Fusion,
+    cosines: Mapping[ChunkId, float],
+    bm25: Mapping[ChunkId, float],
+    shares: Mapping[ChunkId, float],
+    low: float | None,
+) -> Mapping[ChunkId, float]:
+    weight = fusion.dense_weight
+    lists = [list(cosines), list(bm25)]
+    # At equal shares each list has one vote.
+    weights = [2 * weight, 2 * (1 - weight)]
+    usual = RRF_SMALL_K if fusion.method == "rrf_small" else RRF_K
+    k = usual if fusion.k is None else fusion.k
+    match fusion.method:
+        case "upper_bound":
+            return by_upper_bound(cosines, shares, low=low, dense_weight=weight)
+        case "min_max":
+            return convex(cosines, bm25, alpha=weight, dense_low=low)
+        case "relative":
+            return relative_score(cosines, bm25, alpha=weight)
+        case "distribution":
+            return distribution_based([cosines, bm25])
+        case "rrf":
+            return reciprocal_rank(lists, k=k, weights=weights)
+        case "ranked" | "rrf_small":
+            return reciprocal_rank(lists, k=k, first_rank=0, weights=weights)

@@ -1,82 +1,239 @@
 """How does a query become passages? Read `retrieve` from top to bottom."""
 
 import asyncio
-from collections.abc import Awaitable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+import numpy as np
+
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
-from vademecum.model.passage import Hit, Retrieval
+from vademecum.model.embedding import FloatArray, TokenStates, check_vectors
+from vademecum.model.ids import ChunkId
+from vademecum.model.index import DenseHits, Selection
+from vademecum.model.passage import ConfirmedChunk, Passage, Retrieval, Signals
 from vademecum.model.principal import Scope
 from vademecum.model.query import Query
 from vademecum.ports.clock import Clock
-from vademecum.ports.embedder import Embedder
+from vademecum.ports.embedder import Embedder, TokenEncoder, is_one_model
 from vademecum.ports.index import Index
 from vademecum.ports.store import DocumentStore
 from vademecum.retrieve.abstain import judge
-from vademecum.retrieve.confirm import confirm
-from vademecum.retrieve.fuse import fuse
-from vademecum.retrieve.search import KeywordHits, dense_leg, keyword_leg
-from vademecum.text.language import UNKNOWN, detect
+from vademecum.retrieve.fuse import Fusion, fuse
+from vademecum.retrieve.rerank import RERANKED, late_interaction, reordered
+from vademecum.retrieve.search import KeywordHits, keyword_leg
+from vademecum.text.language import detect
 
 CANDIDATES = 100
+# What was deleted or hidden since the index was read is made up for by those behind it.
+_SPARE = 10
+_NO_KEYWORD = KeywordHits(hits=(), shares={})
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """How passages are ordered. Without `rerank` the fused order stands. A leg gets `leg_seconds`;
+    after that the other one answers alone."""
+
+    fusion: Fusion
+    rerank: bool
+    leg_seconds: float
+
+
+DEFAULT_RANKING = Ranking(fusion=Fusion(), rerank=True, leg_seconds=5.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RetrieveParts:
-    """What the line needs from outside."""
+    """What the line needs from outside, and how it ranks."""
 
     store: DocumentStore
     index: Index
     embedder: Embedder
+    encoder: TokenEncoder
     clock: Clock
+    ranking: Ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DenseLeg:
+    """The dense leg's hits, and the query's token states, None where the encoder gave none."""
+
+    hits: DenseHits
+    states: TokenStates | None
+
+
+_NO_DENSE = _DenseLeg(hits=DenseHits(hits=(), low=None, plan=""), states=None)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Notes:
+    """What a search leaves for its trace."""
+
+    clock: Clock
+    degraded: list[str] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)
+
+    async def timed(self, name: str, work: Awaitable[T], empty: T, seconds: float) -> T:
+        """Return what `work` gives, or `empty` where it fails or takes too long, noting it."""
+        started = self.clock.monotonic()
+        try:
+            return await asyncio.wait_for(work, seconds)
+        except TimeoutError:
+            self.degraded.append(f"{name}: DEADLINE")
+            return empty
+        except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
+            self.degraded.append(f"{name}: {error.code}")
+            return empty
+        finally:
+            self.timings[name] = 1000 * (self.clock.monotonic() - started)
 
 
 async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieval:
-    """Search both legs at once, fuse, confirm, judge. A leg that fails is named in `degraded`."""
-    timings: dict[str, float] = {}
-    degraded: list[str] = []
-    narrowed = _narrow(scope, query)
-    candidates = max(CANDIDATES, 2 * query.k)
-
-    async def leg(name: str, work: Awaitable[T], empty: T) -> T:
-        started = parts.clock.monotonic()
-        try:
-            return await work
-        except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
-            degraded.append(f"{name}: {error.code}")
-            return empty
-        finally:
-            timings[name] = 1000 * (parts.clock.monotonic() - started)
-
-    async def dense() -> list[Hit]:
-        return await dense_leg(parts.index, parts.embedder, narrowed, query, candidates)
-
-    async def keyword() -> KeywordHits:
-        held = await parts.store.languages(narrowed)
-        languages = held | ({detect(query.text, held)} - {UNKNOWN})
-        return await keyword_leg(parts.index, narrowed, query, languages, candidates)
-
-    no_hits = KeywordHits(hits=(), shares={})
-    asked = bool(query.text.strip()) and query.k > 0
-    dense_hits, keyword_hits = await asyncio.gather(
-        leg("dense", dense(), []) if asked and query.mode != "keyword" else _nothing([]),
-        leg("keyword", keyword(), no_hits)
-        if asked and query.mode != "dense"
-        else _nothing(no_hits),
-    )
+    """Search both legs at once, fuse, confirm, rerank, judge. What fails is named in
+    `degraded`."""
+    notes = _Notes(clock=parts.clock)
     started = parts.clock.monotonic()
-    fused = fuse(query.mode, dense_hits, keyword_hits)
-    passages = await confirm(parts.store, narrowed, fused, query)
-    timings["confirm"] = 1000 * (parts.clock.monotonic() - started)
+    narrowed = _narrow(scope, query)
+    dense, keyword = await _legs(parts, narrowed, query, notes)
+    fused = fuse(parts.ranking.fusion, query.mode, dense.hits, keyword)
+    confirming = parts.clock.monotonic()
+    confirmed, signs = await _read(parts, narrowed, query, fused, dense.states)
+    notes.timings["confirm"] = 1000 * (parts.clock.monotonic() - confirming)
+    signals = {item: fused[item] for item in fused if item in confirmed}
+    if dense.states is not None and signs:
+        reranking = parts.clock.monotonic()
+        centre = parts.encoder.centre(detect(query.text))
+        late = await asyncio.to_thread(late_interaction, dense.states, centre, signs)
+        signals = _with_late(signals, late, confirmed)
+        notes.timings["rerank"] = 1000 * (parts.clock.monotonic() - reranking)
+    notes.timings["total"] = 1000 * (parts.clock.monotonic() - started)
+    passages = tuple(
+        Passage(rank=rank, score=own.final, source=confirmed[item], signals=own)
+        for rank, (item, own) in enumerate(list(signals.items())[: query.k], start=1)
+    )
     return Retrieval(
         query=query.text,
         passages=passages,
-        abstention=judge(passages, dense_hits),
-        degraded=tuple(degraded),
-        timings_ms=timings,
+        abstention=judge(passages, dense.hits.hits),
+        degraded=tuple(notes.degraded),
+        timings_ms=notes.timings,
+        plan=dense.hits.plan,
+        fusion=_described(parts, query),
     )
+
+
+async def _legs(
+    parts: RetrieveParts, scope: Scope, query: Query, notes: _Notes
+) -> tuple[_DenseLeg, KeywordHits]:
+    selection = Selection(as_of=query.as_of, filter=query.filter)
+    k = max(CANDIDATES, 2 * query.k)
+
+    async def dense() -> _DenseLeg:
+        vector, states = await _encode(parts, query.text)
+        async with parts.index.reading(scope) as reader:
+            hits = await reader.search_dense(vector, detect(query.text), selection, k)
+        return _DenseLeg(hits=hits, states=states)
+
+    async def keyword() -> KeywordHits:
+        async with parts.index.reading(scope) as reader:
+            return await keyword_leg(reader, scope.tenant, query.text, selection, k)
+
+    asked = bool(query.text.strip()) and query.k > 0
+    return await asyncio.gather(
+        notes.timed("dense", dense(), _NO_DENSE, parts.ranking.leg_seconds)
+        if asked and query.mode != "keyword"
+        else _nothing(_NO_DENSE),
+        notes.timed("keyword", keyword(), _NO_KEYWORD, parts.ranking.leg_seconds)
+        if asked and query.mode != "dense"
+        else _nothing(_NO_KEYWORD),
+    )
+
+
+async def _encode(parts: RetrieveParts, text: str) -> tuple[FloatArray, TokenStates | None]:
+    """Return the query's vector, shape (d,), and its token states: of one pass, where one model
+    gives both."""
+    dimension = parts.embedder.space.dimension
+    if is_one_model(parts.embedder, parts.encoder):
+        encoded = await parts.encoder.encode([text], "query")
+        rows = np.array([states.vector for states in encoded], np.float32)
+        check_vectors(rows.reshape(len(encoded), dimension), count=1, dimension=dimension)
+        return encoded[0].vector, encoded[0]
+    vectors = await parts.embedder.embed([text], "query")
+    check_vectors(vectors, count=1, dimension=dimension)
+    try:
+        (states,) = await parts.encoder.encode([text], "query")
+    except (EmbeddingInvalid, ModelUnusable):
+        return vectors[0], None
+    return vectors[0], states
+
+
+async def _read(
+    parts: RetrieveParts,
+    scope: Scope,
+    query: Query,
+    fused: Mapping[ChunkId, Signals],
+    states: TokenStates | None,
+) -> tuple[dict[ChunkId, ConfirmedChunk], Mapping[ChunkId, bytes]]:
+    """Return the best candidates as the store confirms them, and the token states of those that
+    are reranked: read at the same time."""
+    wanted = max(query.k, RERANKED) if fused and query.k else 0
+    order = list(fused)
+    confirming = _confirmed(parts.store, scope, order, wanted, query)
+    if states is None or not parts.ranking.rerank or query.mode != "hybrid":
+        return await confirming, {}
+    return await asyncio.gather(confirming, _signs(parts.index, scope, order[: RERANKED + _SPARE]))
+
+
+async def _confirmed(
+    store: DocumentStore, scope: Scope, order: list[ChunkId], wanted: int, query: Query
+) -> dict[ChunkId, ConfirmedChunk]:
+    """Return the best `wanted` that are alive, in force and visible, with their text."""
+    found: dict[ChunkId, ConfirmedChunk] = {}
+    at = 0
+    while len(found) < wanted and at < len(order):
+        page = order[at : at + wanted - len(found) + _SPARE]
+        found |= await store.confirm(scope, page, query.as_of)
+        at += len(page)
+    return found
+
+
+async def _signs(index: Index, scope: Scope, order: list[ChunkId]) -> Mapping[ChunkId, bytes]:
+    async with index.reading(scope) as reader:
+        return await reader.token_signs(order)
+
+
+def _with_late(
+    signals: Mapping[ChunkId, Signals],
+    late: Mapping[ChunkId, float],
+    confirmed: Mapping[ChunkId, ConfirmedChunk],
+) -> dict[ChunkId, Signals]:
+    """Return the candidates in their last order, with what reordered them."""
+    final = reordered(
+        {item: own.fused for item, own in signals.items()},
+        late,
+        best_share=max((own.keyword_share or 0.0 for own in signals.values()), default=0.0),
+        mixed=len({confirmed[item].chunk.language for item in list(signals)[:RERANKED]}) > 1,
+    )
+    order = sorted(final, key=lambda item: (-final[item], item))
+    return {
+        item: replace(signals[item], maxsim=late.get(item), final=final[item]) for item in order
+    }
+
+
+def _described(parts: RetrieveParts, query: Query) -> Mapping[str, object]:
+    """Return how the legs were merged, for the trace."""
+    if query.mode != "hybrid":
+        return {"mode": query.mode}
+    fusion = parts.ranking.fusion
+    return {
+        "mode": query.mode,
+        "method": fusion.method,
+        "k": fusion.k,
+        "dense_weight": fusion.dense_weight,
+        "rerank": "maxsim" if parts.ranking.rerank else "",
+    }
 
 
 async def _nothing(empty: T) -> T:

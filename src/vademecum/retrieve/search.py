@@ -1,16 +1,18 @@
 """What do the two legs of the index propose?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vademecum.model.embedding import check_vectors
-from vademecum.model.ids import ChunkId
+from vademecum.model.ids import ChunkId, Tenant
+from vademecum.model.index import Selection, TermStatistics
 from vademecum.model.passage import Hit
-from vademecum.model.principal import Scope
-from vademecum.model.query import Query
-from vademecum.ports.embedder import Embedder
-from vademecum.ports.index import Index
-from vademecum.rank.bm25 import K1, TERM_SPACE, idf, share
+from vademecum.ports.index import IndexReader
+from vademecum.rank.bm25 import K1, idf, share
 from vademecum.text.analyse import query_terms, term_id
+from vademecum.text.language import UNKNOWN, detect
+
+# Chunks that are scored: the best of many more are the same ones nearly always.
+BUDGET = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,39 +23,47 @@ class KeywordHits:
     shares: dict[ChunkId, float]
 
 
-async def dense_leg(
-    index: Index, embedder: Embedder, scope: Scope, query: Query, k: int
-) -> list[Hit]:
-    """Return at most k hits by cosine to the query. Raises: what `Embedder.embed` raises."""
-    vectors = await embedder.embed([query.text], "query")
-    check_vectors(vectors, count=1, dimension=embedder.space.dimension)
-    return await index.search_dense(scope, vectors[0], k, query.as_of)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """What each term of a query is worth, and the most that a chunk could have of it."""
+
+    weights: Mapping[int, float]
+    upper_bound: float
 
 
 async def keyword_leg(
-    index: Index, scope: Scope, query: Query, languages: frozenset[str], k: int
+    reader: IndexReader, tenant: Tenant, text: str, selection: Selection, k: int
 ) -> KeywordHits:
-    """Return at most k hits by BM25. A word stems in each language and counts at its rarest."""
+    """Return at most k hits by BM25. A word stems in each language that there is, and counts at
+    its rarest."""
+    held = frozenset(await reader.languages())
+    languages = (held | {detect(text, held)}) - {UNKNOWN}
     asked = [
-        {term_id(term, TERM_SPACE) for term in alternatives}
-        for alternatives in query_terms(query.text, languages)
+        {term_id(term, tenant) for term in alternatives}
+        for alternatives in query_terms(text, languages)
     ]
     if not asked:
         return KeywordHits(hits=(), shares={})
-    statistics = await index.term_statistics(scope, sorted(set().union(*asked)), query.as_of)
+    statistics = await reader.term_statistics(sorted(set().union(*asked)))
+    weighed = weigh(asked, statistics)
+    found = await reader.search_keyword(weighed.weights, statistics, selection, k, BUDGET)
+    return KeywordHits(
+        hits=tuple(Hit(chunk_id=hit.chunk_id, score=(K1 + 1) * hit.score) for hit in found),
+        shares={hit.chunk_id: share((K1 + 1) * hit.score, weighed.upper_bound) for hit in found},
+    )
+
+
+def weigh(asked: list[set[int]], statistics: TermStatistics) -> Weighed:
+    """Return idf by term. Each set of `asked` holds the alternatives of one word; a word that no
+    chunk holds counts in the upper bound as the rarest there could be."""
     weights = {
         term: idf(statistics.chunks, frequency)
         for term, frequency in statistics.frequencies.items()
         if frequency
     }
-    # A word that no chunk holds counts as the rarest there could be.
     unknown = idf(statistics.chunks, 0)
     upper_bound = sum(
         max((weights[term] for term in terms if term in weights), default=unknown)
         for terms in asked
     )
-    found = await index.search_keyword(scope, weights, k, query.as_of)
-    hits = tuple(Hit(chunk_id=hit.chunk_id, score=(K1 + 1) * hit.score) for hit in found)
-    return KeywordHits(
-        hits=hits, shares={hit.chunk_id: share(hit.score, upper_bound) for hit in hits}
-    )
+    return Weighed(weights=weights, upper_bound=upper_bound)

@@ -92,6 +92,10 @@ class HashEmbedder:
         """See `TokenEncoder.encode`; shares calls and faults with `embed`."""
         return await self._states(texts, role)
 
+    def centre(self, language: str) -> FloatArray:
+        """See `TokenEncoder.centre`: these states lie around zero."""
+        return np.zeros(self._space.dimension, np.float32)
+
     def count(self, text: str) -> int:
         """See `Tokenizer.count`."""
         return len(_TOKEN.findall(text))
@@ -135,6 +139,7 @@ class HashEmbedder:
             vector=unit_vectors(total[None], count=1, dimension=self._space.dimension)[0],
             token_ids=np.array([_number(token) for token in kept], np.int64),
             states=rows[1:],
+            weights=np.array(weights, np.float32),
         )
 
     def _row(self, token: str) -> FloatArray:

@@ -1,6 +1,8 @@
 """Where can a test keep passages and records without a database?"""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
 from typing import cast
@@ -10,14 +12,15 @@ import numpy as np
 from vademecum.errors import ConversationNotFound, TraceNotFound
 from vademecum.model.answer import Answer
 from vademecum.model.embedding import FloatArray
-from vademecum.model.ids import ChunkId, ConversationId, Principal, TraceId
-from vademecum.model.index import TermStatistics
+from vademecum.model.ids import ChunkId, ConversationId, Principal, Tenant, TraceId
+from vademecum.model.index import DenseHits, Selection, TermStatistics
 from vademecum.model.passage import ConfirmedChunk, Hit
 from vademecum.model.principal import TENANT_LABEL, Scope
 from vademecum.model.trace import Trace
-from vademecum.ports.embedder import Embedder
+from vademecum.ports.embedder import TokenEncoder
 from vademecum.ports.store import DocumentStore
-from vademecum.rank.bm25 import TERM_SPACE, document_weights
+from vademecum.rank.bm25 import document_weights
+from vademecum.rank.maxsim import packed_signs
 from vademecum.text.analyse import term_id, terms
 
 _AVERAGE_LENGTH = 40.0
@@ -30,40 +33,45 @@ class Shelved:
     source: ConfirmedChunk
     access: frozenset[str]
     vector: FloatArray
-    weights: Mapping[int, float]
+    signs: bytes
+    terms: tuple[str, ...]
 
 
 class Shelf:
-    """Index, and that part of a DocumentStore which answering uses, over chunks in memory."""
+    """Index, and that part of a DocumentStore which answering uses, over chunks in memory. It knows
+    no filter and no past."""
 
     def __init__(self) -> None:
         self._rows: dict[ChunkId, Shelved] = {}
 
+    @asynccontextmanager
+    async def reading(self, scope: Scope) -> AsyncIterator["ShelfReader"]:
+        """See `Index.reading`."""
+        yield ShelfReader(self._visible(scope), scope.tenant)
+
     async def add(
         self,
         sources: Sequence[ConfirmedChunk],
-        embedder: Embedder,
+        encoder: TokenEncoder,
         access: frozenset[str] = frozenset({TENANT_LABEL}),
     ) -> None:
-        """Put chunks where `embedder` and the keyword analysis find them."""
+        """Put chunks where the encoder's vectors and states and the keyword analysis find them."""
         texts = [source.chunk.embedded_text for source in sources]
-        vectors = await embedder.embed(texts, "passage")
-        for source, text, vector in zip(sources, texts, vectors, strict=True):
-            held = (term_id(term, TERM_SPACE) for term in terms(text, source.chunk.language))
+        states = await encoder.encode(texts, "passage")
+        for source, text, state in zip(sources, texts, states, strict=True):
+            language = source.chunk.language
             self._rows[source.chunk.id] = Shelved(
                 source=source,
                 access=access,
-                vector=vector,
-                weights=document_weights(held, _AVERAGE_LENGTH),
+                vector=state.vector,
+                signs=packed_signs(state.states, encoder.centre(language)),
+                terms=tuple(terms(text, language)),
             )
 
     @property
     def store(self) -> DocumentStore:
-        """The shelf as a DocumentStore of which only `languages` and `confirm` may be called."""
+        """The shelf as a DocumentStore of which only `confirm` may be called."""
         return cast(DocumentStore, self)
-
-    async def languages(self, scope: Scope) -> frozenset[str]:
-        return frozenset(row.source.chunk.language for row in self._visible(scope))
 
     async def confirm(
         self, scope: Scope, chunk_ids: Sequence[ChunkId], as_of: date | None
@@ -72,31 +80,6 @@ class Shelf:
         seen = (row.source for row in self._visible(scope))
         return {source.chunk.id: source for source in seen if source.chunk.id in wanted}
 
-    async def search_dense(
-        self, scope: Scope, query: FloatArray, k: int, as_of: date | None
-    ) -> list[Hit]:
-        return _best(
-            {r.source.chunk.id: float(np.dot(r.vector, query)) for r in self._visible(scope)}, k
-        )
-
-    async def term_statistics(
-        self, scope: Scope, terms: Sequence[int], as_of: date | None
-    ) -> TermStatistics:
-        rows = self._visible(scope)
-        frequencies = {term: sum(term in row.weights for row in rows) for term in terms}
-        return TermStatistics(chunks=len(rows), frequencies=frequencies)
-
-    async def search_keyword(
-        self, scope: Scope, query_weights: Mapping[int, float], k: int, as_of: date | None
-    ) -> list[Hit]:
-        scores = {
-            row.source.chunk.id: sum(
-                weight * row.weights.get(term, 0.0) for term, weight in query_weights.items()
-            )
-            for row in self._visible(scope)
-        }
-        return _best({chunk_id: score for chunk_id, score in scores.items() if score > 0}, k)
-
     def _visible(self, scope: Scope) -> list[Shelved]:
         return [
             row
@@ -104,6 +87,59 @@ class Shelf:
             if (scope.operator or row.access & scope.labels)
             and (scope.collections is None or row.source.collection in scope.collections)
         ]
+
+
+class ShelfReader:
+    """The IndexReader of a Shelf."""
+
+    def __init__(self, rows: Sequence[Shelved], tenant: Tenant) -> None:
+        self._rows = rows
+        self._weights = {
+            row.source.chunk.id: document_weights(
+                (term_id(term, tenant) for term in row.terms), _AVERAGE_LENGTH
+            )
+            for row in rows
+        }
+
+    async def languages(self) -> Mapping[str, int]:
+        """See `IndexReader.languages`."""
+        return Counter(row.source.chunk.language for row in self._rows)
+
+    async def term_statistics(self, terms: Sequence[int]) -> TermStatistics:
+        """See `IndexReader.term_statistics`."""
+        held = Counter(term for weights in self._weights.values() for term in weights)
+        return TermStatistics(
+            chunks=len(self._rows), frequencies={term: held[term] for term in terms}
+        )
+
+    async def search_keyword(
+        self,
+        weights: Mapping[int, float],
+        statistics: TermStatistics,
+        selection: Selection,
+        k: int,
+        budget: int,
+    ) -> list[Hit]:
+        """See `IndexReader.search_keyword`."""
+        scores = {
+            chunk_id: sum(weight * own.get(term, 0.0) for term, weight in weights.items())
+            for chunk_id, own in self._weights.items()
+        }
+        return _best({chunk_id: score for chunk_id, score in scores.items() if score > 0}, k)
+
+    async def search_dense(
+        self, query: FloatArray, language: str, selection: Selection, k: int
+    ) -> DenseHits:
+        """See `IndexReader.search_dense`."""
+        scores = {row.source.chunk.id: float(np.dot(row.vector, query)) for row in self._rows}
+        return DenseHits(hits=tuple(_best(scores, k)), low=None, plan="exact")
+
+    async def token_signs(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, bytes]:
+        """See `IndexReader.token_signs`."""
+        wanted = set(chunk_ids)
+        return {
+            row.source.chunk.id: row.signs for row in self._rows if row.source.chunk.id in wanted
+        }
 
 
 def _best(scores: Mapping[ChunkId, float], k: int) -> list[Hit]:

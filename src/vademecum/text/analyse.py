@@ -10,7 +10,9 @@ import Stemmer
 from vademecum.text.normalise import fold, plain
 
 # Part of the index generation: raise it with every change that may give other terms.
-VERSION = "2"
+VERSION = "3"
+# Terms are numbers in 1..TERM_SPACE - 1; the size of the sparse vectors that hold them.
+TERM_SPACE = 1_000_000_000
 
 # Scripts written without spaces between words, with the marks that stand inside their words.
 _UNSPACED = (
@@ -120,10 +122,11 @@ def query_terms(text: str, languages: frozenset[str]) -> list[frozenset[str]]:
 
 
 @lru_cache(maxsize=65536)
-def term_id(term: str, space: int) -> int:
-    """Return the number in 1..space - 1 that stands for a term in the index."""
-    digest = hashlib.blake2b(term.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") % (space - 1) + 1
+def term_id(term: str, tenant: str) -> int:
+    """Return the number in 1..TERM_SPACE - 1 that stands for a term in a tenant's index. Another
+    tenant has another number for it, so that neither reads through the other's rows."""
+    digest = hashlib.blake2b(f"{tenant}\0{term}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % (TERM_SPACE - 1) + 1
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:

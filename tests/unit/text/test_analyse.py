@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vademecum.text.analyse import codes, query_terms, stem, term_id, terms, words
+from vademecum.text.analyse import TERM_SPACE, codes, query_terms, stem, term_id, terms, words
 
 SPELLINGS = [
     "KH-402", "kh402", "KH402", "KH 402", "kh-402", "Kh-402", "KH\u2011402", "KH\u2010402",
@@ -100,8 +100,12 @@ def test_re_15_nothing_is_query_language(text: str) -> None:
 
 
 def test_term_ids_stay_in_the_space() -> None:
-    assert term_id("refund", 1_000_000_000) == term_id("refund", 1_000_000_000)
-    assert {term_id(str(i), 3) for i in range(50)} == {1, 2}
+    assert term_id("refund", "red") == term_id("refund", "red")
+    assert all(1 <= term_id(str(i), "red") < TERM_SPACE for i in range(50))
+
+
+def test_a_term_has_another_id_for_each_tenant() -> None:
+    assert term_id("refund", "red") != term_id("refund", "blue")
 
 
 @given(st.text(alphabet="abcdeKHãé-402 国際में.", max_size=40))

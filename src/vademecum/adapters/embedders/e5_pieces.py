@@ -28,6 +28,8 @@ class PieceTable:
         self._ids: NDArray[np.int32] = np.ascontiguousarray(rows["id"])
         self._scores: NDArray[np.float32] = np.ascontiguousarray(rows["score"])
         self._longest = longest
+        self._information = np.zeros(int(self._ids.max()) + 1, np.float32)
+        self._information[self._ids] = -self._scores
         self._unknown = float(self._scores.min()) - _UNKNOWN_PENALTY
 
     @classmethod
@@ -37,6 +39,11 @@ class PieceTable:
         if rows.dtype != _ROW or rows[0]["score"] < 1:
             raise ValueError(f"{path.name} is not a table of pieces")
         return cls(rows[1:], int(rows[0]["score"]))
+
+    def information(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return how much each piece says: minus the natural logarithm of its probability."""
+        said: NDArray[np.float32] = self._information[ids]
+        return said
 
     def split(self, text: str) -> tuple[list[int], list[int]]:
         """Return the ids and the ends of the best split; spaces are already U+2581.

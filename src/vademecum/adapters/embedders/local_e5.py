@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Final, TypeVar
@@ -50,6 +50,7 @@ _SPECIAL_TOKENS: Final = 2
 _BATCH_TEXTS: Final = 4
 _BATCH_TOKENS: Final = 128
 _LIKE_LENGTH: Final = 0.85
+_ANY_LANGUAGE: Final = "any"
 _PREFIXES: Final[dict[Role, str]] = {"query": "query: ", "passage": "passage: "}
 
 
@@ -137,6 +138,11 @@ class LocalE5:
         states = dict(zip(chain(*batches), chain(*found), strict=True))
         return [states[i] for i in range(len(texts))]
 
+    def centre(self, language: str) -> FloatArray:
+        """See `TokenEncoder.centre`."""
+        centres = _centres()
+        return centres.get(language, centres[_ANY_LANGUAGE])
+
     def count(self, text: str) -> int:
         """See `Tokenizer.count`."""
         return self._tokenizer.count(text)
@@ -204,6 +210,7 @@ class LocalE5:
                 vector=vector,
                 token_ids=given[start:-1].copy(),
                 states=own[start : len(given) - 1].copy(),
+                weights=self._tokenizer.weights(given[start:-1]),
             )
             for vector, given, own in zip(vectors, inputs, states, strict=True)
         ]
@@ -219,6 +226,13 @@ def _batches(inputs: Sequence[_Ids]) -> Iterator[list[int]]:
         alike = [i for i in order[:most] if len(inputs[i]) >= _LIKE_LENGTH * longest]
         yield alike
         order = order[len(alike) :]
+
+
+@cache
+def _centres() -> dict[str, FloatArray]:
+    """Return the mean token state by language, made by tools/state_means.py from text of ours."""
+    with np.load(Path(__file__).with_name("e5_centres.npz"), allow_pickle=False) as kept:
+        return {name: kept[name].astype(np.float32) for name in kept.files}
 
 
 def _open_session(graph: Path) -> onnxruntime.InferenceSession:

@@ -4,11 +4,6 @@ SELECT r.id AS revision, r.document, d.uri, r.title, r.asked_title, r.state, r.r
 FROM revision r JOIN document d ON d.tenant = r.tenant AND d.id = r.document
 WHERE r.tenant = %(tenant)s AND r.id = ANY (%(ids)s::uuid[])
 
--- name: languages
-SELECT DISTINCT language FROM document
-WHERE tenant = %(tenant)s
-  AND (%(collections)s::text[] IS NULL OR collection = ANY (%(collections)s::text[]))
-
 -- name: list_documents
 SELECT d.id, d.collection, d.uri, d.title, s.labels, d.metadata, d.language, r.state, r.reason,
        r.number, r.media_type, r.warnings, r.content_hash, r.fingerprint, r.ingested_by,
@@ -63,7 +58,7 @@ FROM chunk c
 JOIN revision r ON r.tenant = c.tenant AND r.id = c.revision
 JOIN document d ON d.tenant = c.tenant AND d.id = c.document
 WHERE c.tenant = %(tenant)s AND c.id = ANY (%(ids)s::uuid[])
-  AND d.access_set = ANY (visible_access_sets())
+  AND d.access_set = ANY ((SELECT visible_access_sets())::int[])
   AND r.valid_from <= moment_of(%(as_of)s::date) AND r.valid_until > moment_of(%(as_of)s::date)
   AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
 

@@ -1,14 +1,26 @@
 -- name: search_dense
-SELECT chunk, score
-FROM search_dense(%(generation)s::int, %(query)s::halfvec, %(collections)s::text[],
-                  %(as_of)s::date, %(k)s::int)
+SELECT chunk, score, low, plan
+FROM search_dense(%(generation)s::int, %(query)b::halfvec, %(language)s, %(collections)s::text[],
+                  %(as_of)s::date,
+                  matching_documents(%(path)s::jsonpath, %(bound)s::jsonb,
+                                     %(collections)s::text[]),
+                  %(k)s::int, %(exact_below)s::bigint, %(fewest)s::int)
+
+-- name: language_statistics
+SELECT term, chunks
+FROM language_statistics(%(generation)s::int, %(collections)s::text[])
 
 -- name: term_statistics
 SELECT term, chunks
-FROM term_statistics(%(generation)s::int, %(terms)s::int[], %(collections)s::text[],
-                     %(as_of)s::date)
+FROM term_statistics(%(generation)s::int, %(terms)s::int[], %(collections)s::text[])
 
 -- name: search_keyword
 SELECT chunk, score
-FROM search_keyword(%(generation)s::int, %(terms)s::int[], %(query)s::sparsevec,
-                    %(collections)s::text[], %(as_of)s::date, %(k)s::int)
+FROM search_keyword(%(generation)s::int, %(terms)s::int[], %(frequencies)s::bigint[],
+                    %(query)b::sparsevec, %(collections)s::text[], %(as_of)s::date,
+                    matching_documents(%(path)s::jsonpath, %(bound)s::jsonb,
+                                       %(collections)s::text[]),
+                    %(k)s::int, %(budget)s::bigint)
+
+-- name: token_signs
+SELECT chunk, signs FROM token_signs(%(generation)s::int, %(chunks)s::uuid[])

@@ -16,7 +16,7 @@ WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND claim = %(token)s::uuid
 RETURNING lease_until
 
 -- name: known_vectors
-SELECT text_hash, embedding
+SELECT text_hash, embedding, signs
 FROM known_vectors(%(generation)s::int, %(hashes)s::text[])
 
 -- name: finish_revision
@@ -74,7 +74,8 @@ FROM jsonb_to_recordset(%(chunks)s::jsonb) AS c (
 
 -- name: index_vectors
 -- Both in binary: as text they would cost more than all else of a row.
-SELECT index_vectors(%(generation)s::int, %(chunks)s::uuid[], %(embeddings)b::halfvec[])
+SELECT index_vectors(%(generation)s::int, %(chunks)s::uuid[], %(embeddings)b::halfvec[],
+                     %(signs)b::bytea[])
 
 -- name: index_terms
 SELECT index_terms(%(generation)s::int, %(chunks)s::uuid[], %(terms)s::text[],

@@ -2,7 +2,7 @@
 SELECT id FROM tenants() AS id
 
 -- name: check_index
-SELECT chunk, has_vector, has_terms
+SELECT chunk, has_vector, has_states, has_terms
 FROM check_index(%(generation)s::int, %(after)s::uuid, %(limit)s::int)
 
 -- name: gap_texts
@@ -26,3 +26,15 @@ WHERE r.tenant = %(tenant)s AND r.state <> 'accepted'
   AND EXISTS (SELECT FROM revision n
               WHERE n.tenant = %(tenant)s AND n.document = r.document AND n.number > r.number)
 RETURNING r.blob
+
+-- name: fold_terms
+SELECT fold_terms(%(limit)s::int) AS folded
+
+-- name: refresh_frames
+SELECT refresh_frames(%(generation)s::int, %(fewest)s::int, %(sampled)s::int)
+
+-- name: old_traces
+DELETE FROM trace WHERE tenant = %(tenant)s AND created_at < %(before)s
+
+-- name: forget_audit
+SELECT forget_audit(%(before)s::timestamptz)
