@@ -30,6 +30,7 @@ from vademecum.ingest.retain import Keep, RetainParts
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
+from vademecum.model.filter import Filter, check_filter
 from vademecum.model.ids import ConversationId, DocumentId, TraceId, new_uuid
 from vademecum.model.index import IndexGeneration
 from vademecum.model.passage import Retrieval
@@ -119,7 +120,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class App:
-    """The whole system. Every call takes the Scope of whoever asks."""
+    """The whole system. Every call takes the Scope of whoever asks.
+
+    Filters may ask about the metadata `filter_keys`, or about all where there are none.
+    """
 
     catalogue: Catalogue
     deliver_parts: DeliverParts
@@ -127,6 +131,7 @@ class App:
     answer_parts: AnswerParts
     reconcile_parts: ReconcileParts
     retain_parts: RetainParts
+    filter_keys: frozenset[str]
 
     async def ingest(
         self,
@@ -160,10 +165,21 @@ class App:
         mode: Mode = "hybrid",
         collections: frozenset[str] | None = None,
         as_of: date | None = None,
+        filter: Filter | None = None,
     ) -> Found:
         """Return the best k passages that the scope may see, of the revisions in force on the day
-        `as_of`, or now, and record the trace."""
-        query = Query(text=clean(text), k=k, mode=mode, collections=collections, as_of=as_of)
+        `as_of`, or now, and record the trace. `filter` tells of which documents.
+
+        Raises: InvalidFilter for what is none, or asks about what filters may not.
+        """
+        query = Query(
+            text=clean(text),
+            k=k,
+            mode=mode,
+            collections=collections,
+            as_of=as_of,
+            filter=check_filter(filter, self.filter_keys),
+        )
         retrieval = await retrieve(self.answer_parts.retrieve, scope, query)
         trace = Trace(
             id=TraceId(new_uuid()),
@@ -185,8 +201,12 @@ class App:
         collections: frozenset[str] | None = None,
         conversation_id: ConversationId | None = None,
         as_of: date | None = None,
+        filter: Filter | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Yield what was found, then each checked sentence, then the whole answer."""
+        """Yield what was found, then each checked sentence, then the whole answer.
+
+        Raises: InvalidFilter, as `search` does.
+        """
         return answer(
             self.answer_parts,
             scope,
@@ -194,6 +214,7 @@ class App:
             collections=collections,
             conversation_id=conversation_id,
             as_of=as_of,
+            filter=check_filter(filter, self.filter_keys),
         )
 
     async def ask(
@@ -204,6 +225,7 @@ class App:
         collections: frozenset[str] | None = None,
         conversation_id: ConversationId | None = None,
         as_of: date | None = None,
+        filter: Filter | None = None,
     ) -> Answer:
         """Return a checked answer, or an abstention."""
         events = self.stream(
@@ -212,6 +234,7 @@ class App:
             collections=collections,
             conversation_id=conversation_id,
             as_of=as_of,
+            filter=filter,
         )
         async with aclosing(events):
             async for event in events:
@@ -329,7 +352,12 @@ async def _compose(
             revisions=_days(settings.retention.revisions_days),
             changes=_days(settings.retention.changes_days),
         ),
+        filter_keys=_names(settings.search.filter_keys),
     )
+
+
+def _names(listed: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in listed.split(",")) - {""}
 
 
 def _days(number: int) -> timedelta | None:
@@ -350,6 +378,7 @@ def compose(
     temperature: float | None,
     show_unsupported: bool,
     keep: Keep,
+    filter_keys: frozenset[str] = frozenset(),
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
     upkeep = PostgresUpkeep(catalogue.pool, generation.id)
@@ -393,4 +422,5 @@ def compose(
             clock=SystemClock(),
             keep=keep,
         ),
+        filter_keys=filter_keys,
     )

@@ -102,6 +102,13 @@ class IngestSettings(_Section):
     )
 
 
+class SearchSettings(_Section):
+    filter_keys: str = Field(
+        default="",
+        description="metadata that filters may ask about, like venue,season; empty = all",
+    )
+
+
 class AnswerSettings(_Section):
     temperature: float | None = Field(
         default=0.7, ge=0, le=2, description="sent where the model takes one"
@@ -136,6 +143,7 @@ class Settings(_Section):
     providers: ProvidersSettings = ProvidersSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     ingest: IngestSettings = IngestSettings()
+    search: SearchSettings = SearchSettings()
     answer: AnswerSettings = AnswerSettings()
     retention: RetentionSettings = RetentionSettings()
     log: LogSettings = LogSettings()

@@ -124,6 +124,24 @@ def keys_of(wanted: Filter) -> frozenset[str]:
             return frozenset([wanted.key])
 
 
+def check_filter(wanted: Filter | None, allowed: frozenset[str]) -> Filter | None:
+    """Return the filter if it is one, and asks only about metadata in `allowed`, where that is
+    not empty. Raises: InvalidFilter."""
+    if wanted is None:
+        return None
+    if not isinstance(wanted, Filter):
+        raise InvalidFilter(
+            f"a search takes a Filter, not {short(wanted)}",
+            hint="vademecum.model.filter_json.parse_filter makes one of JSON",
+        )
+    if allowed and (refused := sorted(keys_of(wanted) - allowed - DOCUMENT_KEYS.keys())):
+        raise InvalidFilter(
+            f"filters may not ask about {short(refused[0])}",
+            hint="an operator may allow it with search.filter_keys",
+        )
+    return wanted
+
+
 def document_facts(
     metadata: Mapping[str, Any],
     *,

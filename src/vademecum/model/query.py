@@ -4,19 +4,23 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from vademecum.model.filter import Filter
+
 Mode = Literal["hybrid", "dense", "keyword"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """A search as it reaches retrieval. `k` >= 0 is how many passages are wanted; `as_of` is the
-    day whose revisions are searched, None for those in force now."""
+    day whose revisions are searched, None for those in force now; `filter` tells which documents,
+    None for all."""
 
     text: str
     k: int
     mode: Mode
     collections: frozenset[str] | None
     as_of: date | None = None
+    filter: Filter | None = None
 
     def __post_init__(self) -> None:
         if self.k < 0:
