@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from filter_wiring import needs_filters
 from made_filters import INJECTED_KEY, INJECTED_VALUE
 from support import OPERATOR, Bench, make_bench, source
 
+from vademecum import app as app_module
 from vademecum.cli.main import run
 from vademecum.cli.options import COMMON, Common
 from vademecum.errors import InvalidFilter
@@ -98,6 +100,43 @@ def test_re_04_a_dict_for_a_value_is_a_usage_error(
             run([command, "turnstile", "--filter", json.dumps(value), "--json"])
         assert left.value.code == 2
         assert json.loads(capsys.readouterr().out)["error"]["code"] == "filter-invalid"
+
+
+@needs_filters
+async def test_an_answer_uses_only_what_the_filter_lets_through(bench: Bench) -> None:
+    await bench.ingest(
+        source("new", "The north gate opens at nine.", metadata={"season": 2026}),
+        source("old", "The north gate opens at seven.", metadata={"season": 2024}),
+    )
+    for season, hour in ((2026, "nine"), (2024, "seven")):
+        wanted = parse_filter({"eq": ["season", season]})
+        question = "When does the north gate open?"
+        answer = await bench.app.ask(question, scope=OPERATOR, filter=wanted)
+        assert hour in answer.text
+        assert len({passage.source.uri for passage in answer.passages}) == 1
+    none = parse_filter({"eq": ["season", "2026"]})
+    answer = await bench.app.ask(question, scope=OPERATOR, filter=none)
+    assert (answer.abstained, answer.passages) == (True, ())
+
+
+async def test_only_filters_over_allowed_keys_are_taken(bench: Bench) -> None:
+    app = replace(bench.app, filter_keys=frozenset({"season"}))
+    allowed = parse_filter({"and": [{"exists": "season"}, {"eq": ["document.language", "en"]}]})
+    refused: list[Any] = [
+        parse_filter({"or": [{"exists": "season"}, {"not": {"exists": "salary"}}]}),
+        {"eq": ["season", 2026]},
+        "season=2026",
+    ]
+    await app.search("gate", scope=OPERATOR, filter=allowed)
+    await app.ask("gate?", scope=OPERATOR, filter=allowed)
+    for wanted in refused:
+        with pytest.raises(InvalidFilter):
+            await app.search("gate", scope=OPERATOR, filter=wanted)
+        with pytest.raises(InvalidFilter):
+            await app.ask("gate?", scope=OPERATOR, filter=wanted)
+        with pytest.raises(InvalidFilter):
+            app.stream("gate?", scope=OPERATOR, filter=wanted)
+    await bench.app.search("gate", scope=OPERATOR, filter=refused[0])  # without a list all are
 
 
 HONEST = (
@@ -189,3 +228,8 @@ async def test_re_26_an_or_gives_no_more_than_k(bench: Bench, mode: Mode) -> Non
     assert await uris(bench, either, mode=mode, k=9) == sorted(matching)
     assert await uris(bench, either, mode=mode, k=50) == sorted(matching)
     assert await uris(bench, either, mode=mode, k=0) == []
+
+
+def test_the_setting_lists_names() -> None:
+    assert app_module._names("venue, note of day,,season ") == {"venue", "note of day", "season"}
+    assert app_module._names("") == frozenset()
