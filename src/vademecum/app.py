@@ -30,6 +30,7 @@ from vademecum.ingest.retain import Keep, RetainParts
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
+from vademecum.model.filter import Filter, check_filter
 from vademecum.model.ids import ConversationId, DocumentId, TraceId, new_uuid
 from vademecum.model.index import EXACT_BELOW, IndexGeneration
 from vademecum.model.passage import Retrieval
@@ -120,7 +121,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class App:
-    """The whole system. Every call takes the Scope of whoever asks."""
+    """The whole system. Every call takes the Scope of whoever asks.
+
+    Filters may ask about the metadata `filter_keys`, or about all where there are none.
+    """
 
     catalogue: Catalogue
     deliver_parts: DeliverParts
@@ -128,6 +132,7 @@ class App:
     answer_parts: AnswerParts
     reconcile_parts: ReconcileParts
     retain_parts: RetainParts
+    filter_keys: frozenset[str]
 
     async def ingest(
         self,
@@ -161,10 +166,21 @@ class App:
         mode: Mode = "hybrid",
         collections: frozenset[str] | None = None,
         as_of: date | None = None,
+        filter: Filter | None = None,
     ) -> Found:
         """Return the best k passages that the scope may see, of the revisions in force on the day
-        `as_of`, or now, and record the trace."""
-        query = Query(text=clean(text), k=k, mode=mode, collections=collections, as_of=as_of)
+        `as_of`, or now, and record the trace. `filter` tells of which documents.
+
+        Raises: InvalidFilter for what is none, or asks about what filters may not.
+        """
+        query = Query(
+            text=clean(text),
+            k=k,
+            mode=mode,
+            collections=collections,
+            as_of=as_of,
+            filter=check_filter(filter, self.filter_keys),
+        )
         retrieval = await retrieve(self.answer_parts.retrieve, scope, query)
         trace = Trace(
             id=TraceId(new_uuid()),
@@ -186,8 +202,12 @@ class App:
         collections: frozenset[str] | None = None,
         conversation_id: ConversationId | None = None,
         as_of: date | None = None,
+        filter: Filter | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Yield what was found, then each checked sentence, then the whole answer."""
+        """Yield what was found, then each checked sentence, then the whole answer.
+
+        Raises: InvalidFilter, as `search` does.
+        """
         return answer(
             self.answer_parts,
             scope,
@@ -195,6 +215,7 @@ class App:
             collections=collections,
             conversation_id=conversation_id,
             as_of=as_of,
+            filter=check_filter(filter, self.filter_keys),
         )
 
     async def ask(
@@ -205,6 +226,7 @@ class App:
         collections: frozenset[str] | None = None,
         conversation_id: ConversationId | None = None,
         as_of: date | None = None,
+        filter: Filter | None = None,
     ) -> Answer:
         """Return a checked answer, or an abstention."""
         events = self.stream(
@@ -213,6 +235,7 @@ class App:
             collections=collections,
             conversation_id=conversation_id,
             as_of=as_of,
+            filter=filter,
         )
         async with aclosing(events):
             async for event in events:
@@ -326,16 +349,7 @@ async def _compose(
         counter=BpeCounter(),
         temperature=settings.answer.temperature,
         show_unsupported=settings.answer.show_unsupported,
-        ranking=Ranking(
-            fusion=Fusion(
-                method=settings.search.fusion,
-                k=settings.search.fusion_k,
-                dense_weight=settings.search.dense_weight,
-            ),
-            rerank=bool(settings.models.reranker),
-            leg_seconds=settings.search.leg_seconds,
-        ),
-        exact_below=settings.search.exact_below,
+        search=_search_rules(settings),
         keep=Keep(
             revisions=_days(settings.retention.revisions_days),
             changes=_days(settings.retention.changes_days),
@@ -344,8 +358,41 @@ async def _compose(
     )
 
 
+def _names(listed: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in listed.split(",")) - {""}
+
+
 def _days(number: int) -> timedelta | None:
     return timedelta(days=number) if number else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRules:
+    """How to search: the order, when a graph may be used, and what filters may ask about (all
+    where no key is named)."""
+
+    ranking: Ranking
+    exact_below: int
+    filter_keys: frozenset[str]
+
+
+DEFAULT_SEARCH = SearchRules(
+    ranking=DEFAULT_RANKING, exact_below=EXACT_BELOW, filter_keys=frozenset()
+)
+
+
+def _search_rules(settings: Settings) -> SearchRules:
+    search = settings.search
+    fusion = Fusion(method=search.fusion, k=search.fusion_k, dense_weight=search.dense_weight)
+    return SearchRules(
+        ranking=Ranking(
+            fusion=fusion,
+            rerank=bool(settings.models.reranker),
+            leg_seconds=search.leg_seconds,
+        ),
+        exact_below=search.exact_below,
+        filter_keys=_names(search.filter_keys),
+    )
 
 
 def compose(
@@ -362,8 +409,7 @@ def compose(
     temperature: float | None,
     show_unsupported: bool,
     keep: Keep,
-    ranking: Ranking = DEFAULT_RANKING,
-    exact_below: int = EXACT_BELOW,
+    search: SearchRules = DEFAULT_SEARCH,
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
     upkeep = PostgresUpkeep(catalogue.pool, generation.id)
@@ -377,14 +423,7 @@ def compose(
         encoder=encoder,
         generation=generation,
     )
-    retrieve_parts = RetrieveParts(
-        store=catalogue.documents,
-        index=PostgresIndex(catalogue.pool, generation, exact_below=exact_below),
-        embedder=embedder,
-        encoder=encoder,
-        clock=SystemClock(),
-        ranking=ranking,
-    )
+    index = PostgresIndex(catalogue.pool, generation, exact_below=search.exact_below)
     return App(
         catalogue=catalogue,
         ingest_parts=ingest,
@@ -396,7 +435,14 @@ def compose(
             settle=upkeep.settle,
         ),
         answer_parts=AnswerParts(
-            retrieve=retrieve_parts,
+            retrieve=RetrieveParts(
+                store=catalogue.documents,
+                index=index,
+                embedder=embedder,
+                encoder=encoder,
+                clock=SystemClock(),
+                ranking=search.ranking,
+            ),
             records=catalogue.records,
             encoder=encoder,
             language_model=language_model,
@@ -414,4 +460,5 @@ def compose(
             clock=SystemClock(),
             keep=keep,
         ),
+        filter_keys=search.filter_keys,
     )

@@ -121,6 +121,10 @@ class SearchSettings(_Section):
     exact_below: int = Field(
         default=EXACT_BELOW, ge=0, description="up to so many chunks are compared one by one"
     )
+    filter_keys: str = Field(
+        default="",
+        description="metadata that filters may ask about, like venue,season; empty = all",
+    )
 
 
 class AnswerSettings(_Section):
@@ -160,9 +164,9 @@ class Settings(_Section):
     providers: ProvidersSettings = ProvidersSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     ingest: IngestSettings = IngestSettings()
+    search: SearchSettings = SearchSettings()
     answer: AnswerSettings = AnswerSettings()
     retention: RetentionSettings = RetentionSettings()
-    search: SearchSettings = SearchSettings()
     log: LogSettings = LogSettings()
 
 

@@ -2,7 +2,7 @@
 
 import io
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -132,6 +132,21 @@ def test_a_passage_of_a_hostile_document(screen: io.StringIO) -> None:
     passage = make_passage(HOSTILE, title=HOSTILE, uri=HOSTILE)
     ask_commands._show_passage(passage, explain=True)
     assert screen.getvalue().splitlines()[:2] == [f"1  {SHOWN}  {SHOWN}", f"   {SHOWN}"]
+
+
+def test_every_signal_that_a_passage_has_is_explained(screen: io.StringIO) -> None:
+    passage = make_passage("text")
+    some = replace(
+        passage.signals, dense=0.8125, dense_rank=2, keyword=None, keyword_rank=None, final=0.5
+    )
+    ask_commands._show_passage(replace(passage, signals=some), explain=True)
+    shown = screen.getvalue().splitlines()[2]
+    for field in fields(some):
+        value = getattr(some, field.name)
+        assert (f" {field.name} " in shown) is (value is not None), field.name
+    assert " dense 0.812 · dense_rank 2 · " in shown
+    ask_commands._show_passage(passage, explain=False)
+    assert len(screen.getvalue().splitlines()) == 5
 
 
 def test_an_error_about_a_hostile_name(screen: io.StringIO) -> None:

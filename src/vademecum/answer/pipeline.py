@@ -24,6 +24,7 @@ from vademecum.model.answer import (
     Sentence,
     Usage,
 )
+from vademecum.model.filter import Filter
 from vademecum.model.ids import ChunkId, ConversationId, TraceId, TurnId, new_uuid
 from vademecum.model.passage import Passage, Retrieval
 from vademecum.model.principal import Scope
@@ -87,16 +88,18 @@ async def answer(
     collections: frozenset[str] | None,
     conversation_id: ConversationId | None,
     as_of: date | None = None,
+    filter: Filter | None = None,
 ) -> AsyncGenerator[Event, None]:
     """Yield what was found, each checked sentence, then the whole answer, which is recorded.
 
-    `as_of` is the day whose revisions are searched, None for those in force now.
+    `as_of` is the day whose revisions are searched, None for those in force now; `filter` tells
+    which documents, None for all.
     """
     clock = parts.retrieve.clock
     started = clock.monotonic()
     timings: dict[str, float] = {}
     asked = _bounded(question_parts(question))
-    searches = await _search(parts, scope, question, asked, collections, as_of)
+    searches = await _search(parts, scope, question, asked, collections, as_of, filter)
     timings["retrieve"] = 1000 * (clock.monotonic() - started)
     passages = _merged(searches)
     yield Retrieved(passages=passages)
@@ -150,6 +153,7 @@ async def _search(
     asked: Sequence[str],
     collections: frozenset[str] | None,
     as_of: date | None,
+    wanted: Filter | None,
 ) -> list[Retrieval]:
     """Search for each part by itself, all at once."""
     texts = [search_text(part, question) for part in asked]
@@ -158,7 +162,14 @@ async def _search(
             retrieve(
                 parts.retrieve,
                 scope,
-                Query(text=text, k=_SEARCHED, mode="hybrid", collections=collections, as_of=as_of),
+                Query(
+                    text=text,
+                    k=_SEARCHED,
+                    mode="hybrid",
+                    collections=collections,
+                    as_of=as_of,
+                    filter=wanted,
+                ),
             )
             for text in texts
         )

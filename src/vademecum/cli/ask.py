@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from dataclasses import asdict
 from typing import Annotated
 from uuid import UUID
 
@@ -10,7 +11,19 @@ import typer
 
 from vademecum.app import Found
 from vademecum.app import open as open_app
-from vademecum.cli.options import COMMON, As, AsOf, Collection, Labels, day_of, scope_json, scope_of
+from vademecum.cli.options import (
+    COMMON,
+    As,
+    AsOf,
+    Collection,
+    FilterJson,
+    Labels,
+    Where,
+    day_of,
+    filter_of,
+    scope_json,
+    scope_of,
+)
 from vademecum.cli.output import (
     Work,
     answer_json,
@@ -35,6 +48,8 @@ def search(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="what to look for")],
     collection: Collection = None,
     k: Annotated[int, typer.Option("-k", min=0, max=1000, help="how many passages")] = 5,
+    where: Where = None,
+    filter_json: FilterJson = None,
     mode: Annotated[str, typer.Option(help="hybrid, dense or keyword")] = "hybrid",
     principal: As = None,
     labels: Labels = None,
@@ -46,6 +61,7 @@ def search(
     if mode not in ("hybrid", "dense", "keyword"):
         raise UsageError(f"there is no mode {mode!r}", hint="use hybrid, dense or keyword")
     chosen: Mode = mode  # type: ignore[assignment]  # checked on the line above
+    wanted = filter_of(where, filter_json)
 
     async def run() -> Found:
         with working("opening", quiet=COMMON.json) as work:
@@ -58,6 +74,7 @@ def search(
                     mode=chosen,
                     collections=collections,
                     as_of=day_of(as_of),
+                    filter=wanted,
                 )
 
     found = asyncio.run(run())
@@ -96,17 +113,9 @@ def _show_passage(passage: Passage, *, explain: bool) -> None:
     text = " ".join(chunk.text.split())
     out.print(f"   {escape(text[:300])}{'…' if len(text) > 300 else ''}")
     if explain:
-        signals = passage.signals
         parts = [
             f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}"
-            for name, value in (
-                ("dense", signals.dense),
-                ("rank", signals.dense_rank),
-                ("keyword", signals.keyword),
-                ("rank", signals.keyword_rank),
-                ("share", signals.keyword_share),
-                ("final", signals.final),
-            )
+            for name, value in asdict(passage.signals).items()
             if value is not None
         ]
         out.print(f"   [dim]{' · '.join(parts)}[/]")
@@ -118,6 +127,8 @@ def ask(
     conversation: Annotated[
         str | None, typer.Option("--conversation", metavar="ID", help="go on with this one")
     ] = None,
+    where: Where = None,
+    filter_json: FilterJson = None,
     principal: As = None,
     labels: Labels = None,
     as_of: AsOf = None,
@@ -128,6 +139,7 @@ def ask(
         raise UsageError("the question is empty", hint="ask something")
     scope = scope_of(principal, labels)
     conversation_id = _conversation_id(conversation)
+    wanted = filter_of(where, filter_json)
 
     async def run() -> Answer:
         with working("opening", quiet=COMMON.json) as work:
@@ -139,6 +151,7 @@ def ask(
                     collections=frozenset(collection) if collection else None,
                     conversation_id=conversation_id,
                     as_of=day_of(as_of),
+                    filter=wanted,
                 )
                 return await _follow(events, show)
 

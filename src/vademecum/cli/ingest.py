@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import json
 import sys
 import time
 from collections import Counter
@@ -34,6 +33,7 @@ from vademecum.model.document import (
     Source,
     State,
 )
+from vademecum.model.filter_json import read_pair
 from vademecum.model.principal import TENANT_LABEL, Scope
 
 DEFAULT_COLLECTION = "default"
@@ -214,14 +214,12 @@ def _show_batch(results: list[IngestResult], seconds: float) -> None:
 
 def pair(text: str) -> tuple[str, MetadataValue]:
     """Read `key=value`; the value as a JSON scalar where it is one, else as text."""
-    key, sign, value = text.partition("=")
-    if not key or not sign:
-        raise UsageError(f"{text!r} is not KEY=VALUE", hint="for example --meta season=2026")
     try:
-        read_value = json.loads(value)
-    except (ValueError, RecursionError):
-        return key, value
-    return key, value if isinstance(read_value, dict | list) else read_value
+        return read_pair(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{text!r} is not KEY=VALUE", hint="for example --meta season=2026"
+        ) from error
 
 
 def show_results(results: list[IngestResult], seconds: float) -> None:

@@ -13,6 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from vademecum.errors import UsageError
+from vademecum.model.filter import Filter, all_of
+from vademecum.model.filter_json import read_filter, where
 from vademecum.model.principal import Scope
 from vademecum.settings import Loaded, load
 
@@ -102,6 +104,22 @@ AsOf = Annotated[
     datetime | None,
     typer.Option("--as-of", formats=["%Y-%m-%d"], metavar="DATE", help="as it was on that day"),
 ]
+
+
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="KEY=VALUE", help="only where it is so; repeatable"),
+]
+FilterJson = Annotated[
+    str | None,
+    typer.Option("--filter", metavar="JSON", help='like {"gte":["season",2025]}'),
+]
+
+
+def filter_of(pairs: list[str] | None, text: str | None) -> Filter | None:
+    """Return what `--where` and `--filter` ask for together. Raises: InvalidFilter."""
+    given = [read_filter(text)] if text is not None else []
+    return all_of([*given, *map(where, pairs or ())])
 
 
 def day_of(as_of: datetime | None) -> date | None:

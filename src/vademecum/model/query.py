@@ -12,8 +12,8 @@ Mode = Literal["hybrid", "dense", "keyword"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """A search as it reaches retrieval. `k` >= 0 is how many passages are wanted; `as_of` is the
-    day whose revisions are searched, None for those in force now; `filter` narrows to documents
-    that it matches."""
+    day whose revisions are searched, None for those in force now; `filter` tells which documents,
+    None for all."""
 
     text: str
     k: int

@@ -227,7 +227,7 @@ class _Exchange(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is inherited
+    def log_message(self, format: str, *args: Any) -> None:
         """Write no log: what a test needs to know is recorded."""
 
 
