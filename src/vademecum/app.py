@@ -423,26 +423,20 @@ def compose(
         encoder=encoder,
         generation=generation,
     )
-    index = PostgresIndex(catalogue.pool, generation, exact_below=search.exact_below)
+    retrieving = RetrieveParts(
+        store=catalogue.documents,
+        index=PostgresIndex(catalogue.pool, generation, exact_below=search.exact_below),
+        embedder=embedder,
+        encoder=encoder,
+        clock=SystemClock(),
+        ranking=search.ranking,
+    )
     return App(
         catalogue=catalogue,
         ingest_parts=ingest,
-        deliver_parts=DeliverParts(
-            documents=catalogue.documents,
-            jobs=catalogue.jobs,
-            ingest=ingest,
-            remove=catalogue.remove,
-            settle=upkeep.settle,
-        ),
+        deliver_parts=_deliver_parts(catalogue, upkeep, ingest),
         answer_parts=AnswerParts(
-            retrieve=RetrieveParts(
-                store=catalogue.documents,
-                index=index,
-                embedder=embedder,
-                encoder=encoder,
-                clock=SystemClock(),
-                ranking=search.ranking,
-            ),
+            retrieve=retrieving,
             records=catalogue.records,
             encoder=encoder,
             language_model=language_model,
@@ -453,12 +447,28 @@ def compose(
         reconcile_parts=ReconcileParts(
             upkeep=upkeep, jobs=catalogue.jobs, encoders=ingest.encoders, generation=generation
         ),
-        retain_parts=RetainParts(
-            upkeep=upkeep,
-            documents=catalogue.documents,
-            blobs=catalogue.blobs,
-            clock=SystemClock(),
-            keep=keep,
-        ),
+        retain_parts=_retain_parts(catalogue, upkeep, keep),
         filter_keys=search.filter_keys,
+    )
+
+
+def _retain_parts(catalogue: Catalogue, upkeep: PostgresUpkeep, keep: Keep) -> RetainParts:
+    return RetainParts(
+        upkeep=upkeep,
+        documents=catalogue.documents,
+        blobs=catalogue.blobs,
+        clock=SystemClock(),
+        keep=keep,
+    )
+
+
+def _deliver_parts(
+    catalogue: Catalogue, upkeep: PostgresUpkeep, ingest: IngestParts
+) -> DeliverParts:
+    return DeliverParts(
+        documents=catalogue.documents,
+        jobs=catalogue.jobs,
+        ingest=ingest,
+        remove=catalogue.remove,
+        settle=upkeep.settle,
     )

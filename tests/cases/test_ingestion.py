@@ -116,7 +116,7 @@ async def test_in_08_a_changed_sentence_has_a_new_vector(bench: Bench) -> None:
     (chunk,) = await bench.documents.chunks(OPERATOR, first.id)
     wanted = (await bench.embedder.embed([chunk.embedded_text], "passage"))[0]
     async with bench.app.answer_parts.retrieve.index.reading(OPERATOR) as reader:
-        (hit,) = (await reader.search_dense(wanted, "en", Selection(), 5)).hits
+        (hit,) = (await reader.search_dense(wanted, Selection(), 5)).hits
     assert hit.score == pytest.approx(1, abs=1e-3)
 
 

@@ -56,9 +56,9 @@ SELECT (SELECT count(*) FROM vademecum.procrastinate_jobs) AS jobs,
 """
 
 
-async def _nearest(index: Index, scope: Scope, query: Any, language: str) -> Sequence[Hit]:
+async def _nearest(index: Index, scope: Scope, query: Any) -> Sequence[Hit]:
     async with index.reading(scope) as reader:
-        return (await reader.search_dense(query, language, Selection(), 1)).hits
+        return (await reader.search_dense(query, Selection(), 1)).hits
 
 
 class Crash(Exception):
@@ -467,7 +467,7 @@ class Documents(RuleBasedStateMachine):
                 assert whole[chunk.start : chunk.end] == chunk.text, "S4: an exact slice"
                 query = self.run(self.bench.embedder.embed([chunk.embedded_text], "passage"))[0]
                 index = self.bench.app.answer_parts.retrieve.index
-                hits = self.run(_nearest(index, scope, query, chunk.language))
+                hits = self.run(_nearest(index, scope, query))
                 assert [hit.chunk_id for hit in hits] == [chunk.id], "C2: top by its own text"
                 assert hits[0].score > 0.999, "S5, IN-08: the vector is of this text"
 

@@ -143,7 +143,7 @@ async def proposals(
         today = Selection(as_of=TODAY)
         weights = dict.fromkeys(terms, 1.0)
         return [
-            await reader.search_dense(vector, "en", Selection(), 50),
+            await reader.search_dense(vector, Selection(), 50),
             await reader.search_keyword(weights, statistics, today, 50, 5_000),
         ]
 

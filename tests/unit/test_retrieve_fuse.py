@@ -15,7 +15,7 @@ A, B, C, D = sorted(make_chunk("x", at=at).id for at in range(4))
 
 def dense(**scores: float) -> DenseHits:
     hits = [Hit(chunk_id=globals()[name], score=score) for name, score in scores.items()]
-    return DenseHits(hits=tuple(hits), low=None, plan="exact")
+    return DenseHits(hits=tuple(hits), low=None, mixed=False, plan="exact")
 
 
 def keyword(**pairs: tuple[float, float]) -> KeywordHits:

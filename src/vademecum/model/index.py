@@ -53,10 +53,11 @@ class Selection:
 class DenseHits:
     """The dense leg's proposals, best first.
 
-    `low` is the lowest score of a sample of the collections, None where there is none; `plan`
-    tells how the nearest were found (exact, graph).
+    `low` is the lowest score of a sample of the collections, None where there is none; `mixed`
+    tells that they hold several languages, `plan` how the nearest were found (exact, graph).
     """
 
     hits: tuple[Hit, ...]
     low: float | None
+    mixed: bool
     plan: str

@@ -20,10 +20,10 @@ class Hit:
 class Signals:
     """Every number that ranked a passage. None = that leg did not see it.
 
-    `dense` is a cosine (of vectors without their language's mean, where a search goes over several
-    languages), `keyword` BM25 with the (k1 + 1) factor, `keyword_share` the share U of the query's
-    idf mass that the passage carries (0..1), ranks count from 1. `fused` is the first order's
-    score, `maxsim` late interaction (-1..1), `final` what the passages are ordered by.
+    `dense` is a cosine (less that of the mean of the chunk's language, where a search goes over
+    several languages), `keyword` BM25 with the (k1 + 1) factor, `keyword_share` the share U of
+    the query's idf mass that the passage carries (0..1), ranks count from 1. `fused` is the first
+    order's score, `maxsim` late interaction (-1..1), `final` what the passages are ordered by.
     """
 
     dense: float | None = None

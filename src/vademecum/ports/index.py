@@ -41,13 +41,11 @@ class IndexReader(Protocol):
         """
         ...
 
-    async def search_dense(
-        self, query: FloatArray, language: str, selection: Selection, k: int
-    ) -> DenseHits:
-        """Return min(k, selected) hits by cosine; `query` has shape (d,), `language` is its own.
+    async def search_dense(self, query: FloatArray, selection: Selection, k: int) -> DenseHits:
+        """Return min(k, selected) hits by cosine; `query` has shape (d,).
 
-        Where the searched collections hold several languages, each vector is compared after its
-        language's mean was subtracted.
+        Where the searched collections hold several languages, a score is the cosine less that of
+        the mean of the chunk's language: how much nearer it is than a usual text of its language.
         """
         ...
 

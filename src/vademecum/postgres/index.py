@@ -19,7 +19,7 @@ from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.revision import sparse
 from vademecum.postgres.unit_of_work import collections_of, transaction
-from vademecum.postgres.upkeep import FEWEST_OF_LANGUAGE
+from vademecum.postgres.upkeep import FEWEST_OF_LANGUAGE, SAMPLED
 from vademecum.text.language import UNKNOWN
 
 _SQL = load("index")
@@ -99,6 +99,7 @@ class PostgresIndex:
                     "collections": collections_of(scope),
                     "exact_below": self._exact_below,
                     "fewest": FEWEST_OF_LANGUAGE,
+                    "sampled": SAMPLED,
                 },
             )
 
@@ -145,16 +146,15 @@ class PostgresIndexReader:
         )
         return [Hit(chunk_id=ChunkId(row["chunk"]), score=row["score"]) for row in rows]
 
-    async def search_dense(
-        self, query: FloatArray, language: str, selection: Selection, k: int
-    ) -> DenseHits:
+    async def search_dense(self, query: FloatArray, selection: Selection, k: int) -> DenseHits:
         rows = await self._rows(
             "search_dense",
-            _selected(selection) | {"query": HalfVector(query), "language": language, "k": k},
+            _selected(selection) | {"query": HalfVector(query), "k": k},
         )
         return DenseHits(
             hits=tuple(Hit(chunk_id=ChunkId(row["chunk"]), score=row["score"]) for row in rows),
             low=rows[0]["low"] if rows else None,
+            mixed=bool(rows and rows[0]["mixed"]),
             plan=rows[0]["plan"] if rows else "",
         )
 

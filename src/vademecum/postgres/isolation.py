@@ -14,7 +14,7 @@ INDEX_TABLES = frozenset(
         "chunk_states",
         "term_count",
         "term_delta",
-        "language_mean",
+        "language_total",
         "vector_sample",
     }
 )

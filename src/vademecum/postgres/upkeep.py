@@ -18,7 +18,7 @@ _SQL = load("upkeep")
 _FOLDED = 50_000
 # A mean over fewer chunks is noise (see the ranking notes on mixed collections).
 FEWEST_OF_LANGUAGE = 20
-_SAMPLED = 200
+SAMPLED = 200
 
 
 class PostgresUpkeep:
@@ -94,11 +94,7 @@ class PostgresUpkeep:
         async with transaction(self._pool, scope) as connection:
             await connection.execute(
                 _SQL["refresh_frames"],
-                {
-                    "generation": self._generation,
-                    "fewest": FEWEST_OF_LANGUAGE,
-                    "sampled": _SAMPLED,
-                },
+                {"generation": self._generation, "sampled": SAMPLED},
             )
 
     async def forget_traces(self, tenant: Tenant, before: datetime) -> int:

@@ -64,7 +64,7 @@ class _DenseLeg:
     states: TokenStates | None
 
 
-_NO_DENSE = _DenseLeg(hits=DenseHits(hits=(), low=None, plan=""), states=None)
+_NO_DENSE = _DenseLeg(hits=DenseHits(hits=(), low=None, mixed=False, plan=""), states=None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,7 +106,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
         reranking = parts.clock.monotonic()
         centre = parts.encoder.centre(detect(query.text))
         late = await asyncio.to_thread(late_interaction, dense.states, centre, signs)
-        signals = _with_late(signals, late, confirmed)
+        signals = _with_late(signals, late, mixed=dense.hits.mixed)
         notes.timings["rerank"] = 1000 * (parts.clock.monotonic() - reranking)
     notes.timings["total"] = 1000 * (parts.clock.monotonic() - started)
     passages = tuple(
@@ -133,7 +133,7 @@ async def _legs(
     async def dense() -> _DenseLeg:
         vector, states = await _encode(parts, query.text)
         async with parts.index.reading(scope) as reader:
-            hits = await reader.search_dense(vector, detect(query.text), selection, k)
+            hits = await reader.search_dense(vector, selection, k)
         return _DenseLeg(hits=hits, states=states)
 
     async def keyword() -> KeywordHits:
@@ -207,14 +207,15 @@ async def _signs(index: Index, scope: Scope, order: list[ChunkId]) -> Mapping[Ch
 def _with_late(
     signals: Mapping[ChunkId, Signals],
     late: Mapping[ChunkId, float],
-    confirmed: Mapping[ChunkId, ConfirmedChunk],
+    *,
+    mixed: bool,
 ) -> dict[ChunkId, Signals]:
     """Return the candidates in their last order, with what reordered them."""
     final = reordered(
         {item: own.fused for item, own in signals.items()},
         late,
         best_share=max((own.keyword_share or 0.0 for own in signals.values()), default=0.0),
-        mixed=len({confirmed[item].chunk.language for item in list(signals)[:RERANKED]}) > 1,
+        mixed=mixed,
     )
     order = sorted(final, key=lambda item: (-final[item], item))
     return {

@@ -45,7 +45,7 @@ async def keyword_leg(
     if not asked:
         return KeywordHits(hits=(), shares={})
     statistics = await reader.term_statistics(sorted(set().union(*asked)))
-    weighed = weigh(asked, statistics)
+    weighed = weigh(asked, statistics, past=selection.as_of is not None)
     found = await reader.search_keyword(weighed.weights, statistics, selection, k, BUDGET)
     return KeywordHits(
         hits=tuple(Hit(chunk_id=hit.chunk_id, score=(K1 + 1) * hit.score) for hit in found),
@@ -53,13 +53,14 @@ async def keyword_leg(
     )
 
 
-def weigh(asked: list[set[int]], statistics: TermStatistics) -> Weighed:
+def weigh(asked: list[set[int]], statistics: TermStatistics, *, past: bool) -> Weighed:
     """Return idf by term. Each set of `asked` holds the alternatives of one word; a word that no
-    chunk holds counts in the upper bound as the rarest there could be."""
+    chunk holds counts in the upper bound as the rarest there could be. Statistics tell of now: in
+    the `past` a chunk may hold it all the same."""
     weights = {
         term: idf(statistics.chunks, frequency)
         for term, frequency in statistics.frequencies.items()
-        if frequency
+        if frequency or past
     }
     unknown = idf(statistics.chunks, 0)
     upper_bound = sum(

@@ -127,12 +127,10 @@ class ShelfReader:
         }
         return _best({chunk_id: score for chunk_id, score in scores.items() if score > 0}, k)
 
-    async def search_dense(
-        self, query: FloatArray, language: str, selection: Selection, k: int
-    ) -> DenseHits:
+    async def search_dense(self, query: FloatArray, selection: Selection, k: int) -> DenseHits:
         """See `IndexReader.search_dense`."""
         scores = {row.source.chunk.id: float(np.dot(row.vector, query)) for row in self._rows}
-        return DenseHits(hits=tuple(_best(scores, k)), low=None, plan="exact")
+        return DenseHits(hits=tuple(_best(scores, k)), low=None, mixed=False, plan="exact")
 
     async def token_signs(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, bytes]:
         """See `IndexReader.token_signs`."""

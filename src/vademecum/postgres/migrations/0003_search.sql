@@ -54,29 +54,32 @@ CREATE TABLE term_delta (
 );
 CREATE INDEX term_delta_term ON term_delta (tenant, generation, term);
 
--- What cosines are measured against in a collection. They are frozen until a collection has
--- doubled, so that a document which somebody may not see does not change what they see.
-CREATE TABLE language_mean (
+-- What cosines are measured against: sums of vectors by permissions, as the term counts, so that
+-- nothing of a document which somebody may not see is in what they are shown; and a sample. They
+-- stand still until what they are made of has doubled.
+CREATE TABLE language_total (
     tenant text NOT NULL,
     generation int NOT NULL REFERENCES index_generation,
     collection text NOT NULL,
+    access_set int NOT NULL,
     language text NOT NULL,
     chunks bigint NOT NULL,
-    mean halfvec NOT NULL,
-    PRIMARY KEY (tenant, generation, collection, language)
+    total vector NOT NULL,
+    PRIMARY KEY (tenant, generation, collection, access_set, language)
 );
 CREATE TABLE vector_sample (
     tenant text NOT NULL,
     generation int NOT NULL REFERENCES index_generation,
     collection text NOT NULL,
+    access_set int NOT NULL,
     chunk uuid NOT NULL,
-    place int NOT NULL,
     language text NOT NULL,
+    place int NOT NULL,
     embedding halfvec NOT NULL,
-    PRIMARY KEY (tenant, generation, collection, chunk),
+    PRIMARY KEY (tenant, generation, chunk),
     FOREIGN KEY (tenant, chunk) REFERENCES chunk (tenant, id) ON DELETE CASCADE
 );
-CREATE INDEX vector_sample_chunk ON vector_sample (tenant, chunk);
+CREATE INDEX vector_sample_place ON vector_sample (tenant, generation, place);
 
 -- Who retrieved what, under which permissions; ids only. Nobody but an operator reads it, and
 -- nobody changes it.
@@ -402,55 +405,61 @@ BEGIN
         ORDER BY c.id;
 END $$;
 
--- Means and samples of collections that have doubled since they were last looked at, or that have
--- enough chunks for the first time.
-CREATE FUNCTION refresh_frames(wanted_generation int, fewest int, sampled int) RETURNS int
+-- Sums and samples of what has doubled since it was last looked at; of each collection, those of
+-- one access set by themselves. Returns how many were made anew.
+CREATE FUNCTION refresh_frames(wanted_generation int, sampled int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = vademecum, public, pg_temp
 AS $$
 DECLARE
     t text := current_tenant();
-    name text;
-    refreshed int := 0;
+    names text[];
+    sets int[];
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('vademecum.frames.' || t, 0)) THEN
         RETURN 0;
     END IF;
-    FOR name IN
-        SELECT n.collection
-        FROM (SELECT s.collection, sum(s.chunks) AS chunks
-              FROM (SELECT c.collection, c.chunks FROM term_count c
+    SELECT array_agg(n.collection), array_agg(n.access_set) INTO names, sets
+        FROM (SELECT s.collection, s.access_set, sum(s.chunks) AS chunks
+              FROM (SELECT c.collection, c.access_set, c.chunks FROM term_count c
                     WHERE c.tenant = t AND c.generation = wanted_generation AND c.term = 0
                     UNION ALL
-                    SELECT d.collection, d.chunks FROM term_delta d
+                    SELECT d.collection, d.access_set, d.chunks FROM term_delta d
                     WHERE d.tenant = t AND d.generation = wanted_generation AND d.term = 0) AS s
-              GROUP BY s.collection) AS n
-        LEFT JOIN (SELECT m.collection, sum(m.chunks) AS chunks FROM language_mean m
+              GROUP BY 1, 2) AS n
+        LEFT JOIN (SELECT m.collection, m.access_set, sum(m.chunks) AS chunks
+                   FROM language_total m
                    WHERE m.tenant = t AND m.generation = wanted_generation
-                   GROUP BY m.collection) AS known USING (collection)
-        WHERE n.chunks >= greatest(fewest, 2 * coalesce(known.chunks, 0))
-    LOOP
-        DELETE FROM language_mean m
-            WHERE m.tenant = t AND m.generation = wanted_generation AND m.collection = name;
-        DELETE FROM vector_sample s
-            WHERE s.tenant = t AND s.generation = wanted_generation AND s.collection = name;
-        INSERT INTO language_mean (tenant, generation, collection, language, chunks, mean)
-            SELECT t, wanted_generation, name, v.language, count(*), avg(v.embedding)
-            FROM chunk_vector v
-            WHERE v.tenant = t AND v.generation = wanted_generation AND v.collection = name
-              AND v.valid_until > now()
-            GROUP BY v.language;
-        INSERT INTO vector_sample (tenant, generation, collection, chunk, place, language,
-                                   embedding)
-            SELECT t, wanted_generation, name, v.chunk,
-                   row_number() OVER (ORDER BY md5(v.chunk::text)), v.language, v.embedding
-            FROM chunk_vector v
-            WHERE v.tenant = t AND v.generation = wanted_generation AND v.collection = name
-              AND v.valid_until > now()
-            ORDER BY md5(v.chunk::text)
-            LIMIT sampled;
-        refreshed := refreshed + 1;
-    END LOOP;
-    RETURN refreshed;
+                   GROUP BY 1, 2) AS known USING (collection, access_set)
+        WHERE n.chunks > 0 AND n.chunks >= 2 * coalesce(known.chunks, 0);
+    IF names IS NULL THEN RETURN 0; END IF;
+    DELETE FROM language_total m USING unnest(names, sets) AS w (collection, access_set)
+        WHERE m.tenant = t AND m.generation = wanted_generation
+          AND m.collection = w.collection AND m.access_set = w.access_set;
+    DELETE FROM vector_sample m USING unnest(names, sets) AS w (collection, access_set)
+        WHERE m.tenant = t AND m.generation = wanted_generation
+          AND m.collection = w.collection AND m.access_set = w.access_set;
+    INSERT INTO language_total (tenant, generation, collection, access_set, language, chunks,
+                                total)
+        SELECT t, wanted_generation, v.collection, v.access_set, v.language, count(*),
+               sum(v.embedding::vector)
+        FROM chunk_vector v JOIN unnest(names, sets) AS w (collection, access_set)
+             USING (collection, access_set)
+        WHERE v.tenant = t AND v.generation = wanted_generation AND v.valid_until > now()
+        GROUP BY 3, 4, 5;
+    INSERT INTO vector_sample (tenant, generation, collection, access_set, chunk, language, place,
+                               embedding)
+        SELECT t, wanted_generation, x.collection, x.access_set, x.chunk, x.language, x.place,
+               x.embedding
+        FROM (SELECT v.*, hashtext(v.chunk::text) AS place,
+                     row_number() OVER (PARTITION BY v.collection, v.access_set
+                                        ORDER BY hashtext(v.chunk::text)) AS number
+              FROM chunk_vector v JOIN unnest(names, sets) AS w (collection, access_set)
+                   USING (collection, access_set)
+              WHERE v.tenant = t AND v.generation = wanted_generation
+                AND v.valid_until > now()) AS x
+        WHERE x.number <= sampled
+        ON CONFLICT DO NOTHING;
+    RETURN cardinality(names);
 END $$;
 
 -- Candidate search. Each function runs as the owner, takes the tenant and the permissions from
@@ -699,14 +708,38 @@ END $$;
 CREATE INDEX chunk_vector_ending ON chunk_vector (tenant, valid_until)
     WHERE valid_until < 'infinity';
 
--- The dense leg. In a collection that holds at least two languages of `fewest` chunks each, every
--- vector, the query's too, is compared after its language's mean was taken away, since otherwise
--- the language counts more than the meaning. `low` is the lowest score of the collections'
--- samples, NULL where there are none.
+-- The mean vector of each language of a collection that has at least `fewest` chunks of it, of
+-- what the transaction may see.
+CREATE FUNCTION language_means(
+    wanted_generation int, wanted_collections text[], fewest int
+) RETURNS TABLE (collection text, language text, mean halfvec)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = vademecum, public, pg_temp
+AS $$
+DECLARE
+    t text := current_tenant();
+    sets int[] := visible_access_sets();
+BEGIN
+    RETURN QUERY
+        SELECT m.collection, m.language,
+               (sum(m.total) * array_fill((1.0 / sum(m.chunks))::real,
+                                          ARRAY[vector_dims(sum(m.total))])::vector)::halfvec
+        FROM language_total m
+        WHERE m.tenant = t AND m.generation = wanted_generation AND m.access_set = ANY (sets)
+          AND (wanted_collections IS NULL OR m.collection = ANY (wanted_collections))
+        GROUP BY 1, 2
+        HAVING sum(m.chunks) >= fewest;
+END $$;
+
+-- The dense leg. Where the searched collections hold at least two languages of `fewest` chunks
+-- each (`mixed`), a score is the cosine less the one of the language's mean vector: how much nearer
+-- than a usual text of its language; else the language would count more than the meaning. `low` is the lowest score of a
+-- sample of what may be seen, NULL where there is too little of it.
 CREATE FUNCTION search_dense(
-    wanted_generation int, query halfvec, query_language text, wanted_collections text[],
-    wanted_day date, wanted_documents uuid[], wanted int, exact_below bigint, fewest int
-) RETURNS TABLE (chunk uuid, score double precision, low double precision, plan text)
+    wanted_generation int, query halfvec, wanted_collections text[], wanted_day date,
+    wanted_documents uuid[], wanted int, exact_below bigint, fewest int, sampled int
+) RETURNS TABLE (
+    chunk uuid, score double precision, low double precision, mixed boolean, plan text
+)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = vademecum, public, pg_temp
 AS $$
 DECLARE
@@ -717,16 +750,13 @@ DECLARE
     found record;
     ids uuid[] := '{}';
     plans text[] := '{}';
-    collections bigint;
 BEGIN
     IF t IS NULL THEN RETURN; END IF;
     languages := ARRAY(
-        SELECT DISTINCT m.language FROM language_mean m
-        WHERE m.tenant = t AND m.generation = wanted_generation AND m.chunks >= fewest
-          AND (wanted_collections IS NULL OR m.collection = ANY (wanted_collections)));
-    IF cardinality(languages) < 2 THEN
-        languages := '{}';
-    END IF;
+        SELECT DISTINCT m.language
+        FROM language_means(wanted_generation, wanted_collections, fewest) AS m);
+    mixed := cardinality(languages) > 1;
+    IF NOT mixed THEN languages := '{}'; END IF;
     -- Each language by itself, then all that are left.
     FOREACH name IN ARRAY languages || NULL::text LOOP
         SELECT * INTO found FROM nearest_chunks(
@@ -736,58 +766,38 @@ BEGIN
         ids := ids || found.chunks;
         plans := plans || found.plan;
     END LOOP;
-    plan := array_to_string(ARRAY(SELECT DISTINCT p FROM unnest(plans) AS p), ', ');
-    SELECT count(DISTINCT s.collection) INTO collections FROM vector_sample s
-        WHERE s.tenant = t AND s.generation = wanted_generation
-          AND (wanted_collections IS NULL OR s.collection = ANY (wanted_collections));
-    IF cardinality(languages) < 2 THEN
-        SELECT CASE WHEN count(*) >= fewest THEN min(1 - (s.embedding <=> query)) END INTO low
-            FROM vector_sample s
-            WHERE s.tenant = t AND s.generation = wanted_generation
-              AND (wanted_collections IS NULL OR s.collection = ANY (wanted_collections))
-              AND s.place <= ceil(200.0 / greatest(1, collections));
-        RETURN QUERY
-            SELECT v.chunk, 1 - (v.embedding <=> query), search_dense.low, search_dense.plan
-            FROM chunk_vector v
-            WHERE v.tenant = t AND v.chunk = ANY (ids) AND v.generation = wanted_generation
-            ORDER BY v.embedding <=> query, v.chunk
-            LIMIT wanted;
-        RETURN;
-    END IF;
+    plan := array_to_string(ARRAY(SELECT DISTINCT p FROM unnest(plans) AS p ORDER BY p), ', ');
     RETURN QUERY
-        WITH means AS MATERIALIZED (
-            SELECT m.collection, m.language, m.mean,
-                   query - coalesce((SELECT q.mean FROM language_mean q
-                                     WHERE q.tenant = t AND q.generation = wanted_generation
-                                       AND q.collection = m.collection
-                                       AND q.language = query_language AND q.chunks >= fewest),
-                                    (SELECT avg(a.mean)::halfvec FROM language_mean a
-                                     WHERE a.tenant = t AND a.generation = wanted_generation
-                                       AND a.collection = m.collection AND a.chunks >= fewest),
-                                    m.mean) AS query
-            FROM language_mean m
-            WHERE m.tenant = t AND m.generation = wanted_generation AND m.chunks >= fewest
+        WITH usual AS MATERIALIZED (
+            SELECT m.collection, m.language, -(m.mean <#> query) AS cosine
+            FROM language_means(wanted_generation, wanted_collections, fewest) AS m
+            WHERE search_dense.mixed
         ), common AS MATERIALIZED (
             -- For rows of a language, or of a collection, too small for a mean of its own.
-            SELECT avg(m.mean)::halfvec AS mean, query - avg(m.mean)::halfvec AS query FROM means m
-        ), sampled AS (
-            SELECT min(1 - ((s.embedding - coalesce(m.mean, c.mean))
-                            <=> coalesce(m.query, c.query))) AS low
-            FROM vector_sample s CROSS JOIN common c
-            LEFT JOIN means m USING (collection, language)
-            WHERE s.tenant = t AND s.generation = wanted_generation
+            SELECT coalesce(avg(u.cosine), 0) AS cosine FROM usual u
+        ), sampled_rows AS MATERIALIZED (
+            SELECT s.collection, s.language, s.embedding
+            FROM vector_sample s
+            WHERE s.tenant = t AND s.generation = wanted_generation AND s.access_set = ANY (sets)
               AND (wanted_collections IS NULL OR s.collection = ANY (wanted_collections))
-              AND s.place <= ceil(200.0 / greatest(1, collections))
+            ORDER BY s.place LIMIT sampled
+        ), lowest AS (
+            SELECT CASE WHEN count(*) >= fewest
+                   THEN min(1 - (s.embedding <=> query) - coalesce(u.cosine, c.cosine)) END
+                   AS score
+            FROM sampled_rows s CROSS JOIN common c
+            LEFT JOIN usual u USING (collection, language)
         ), compared AS (
-            SELECT v.chunk AS id, 1 - ((v.embedding - coalesce(m.mean, c.mean))
-                                       <=> coalesce(m.query, c.query)) AS cosine
+            SELECT v.chunk AS id,
+                   1 - (v.embedding <=> query) - coalesce(u.cosine, c.cosine) AS score
             FROM chunk_vector v CROSS JOIN common c
-            LEFT JOIN means m USING (collection, language)
+            LEFT JOIN usual u USING (collection, language)
             WHERE v.tenant = t AND v.chunk = ANY (ids) AND v.generation = wanted_generation
         )
-        SELECT x.id, x.cosine, (SELECT sampled.low FROM sampled), search_dense.plan
+        SELECT x.id, x.score, (SELECT lowest.score FROM lowest), search_dense.mixed,
+               search_dense.plan
         FROM compared x
-        ORDER BY x.cosine DESC, x.id
+        ORDER BY x.score DESC, x.id
         LIMIT wanted;
 END $$;
 
@@ -811,8 +821,8 @@ END $$;
 
 REVOKE ALL ON FUNCTION forget_audit, count_terms, fold_terms, place_of, index_vectors, index_terms,
     known_vectors, index_access, check_index, refresh_frames, document_facts, matching_documents,
-    term_statistics, language_statistics, search_keyword, nearest_chunks, search_dense,
-    token_signs FROM PUBLIC;
+    term_statistics, language_statistics, search_keyword, nearest_chunks, language_means,
+    search_dense, token_signs FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION forget_audit, fold_terms, index_vectors, index_terms, known_vectors, index_access,
     check_index, refresh_frames, matching_documents, term_statistics, language_statistics,
     search_keyword, search_dense, token_signs TO vademecum_app;

@@ -1,10 +1,11 @@
 -- name: search_dense
-SELECT chunk, score, low, plan
-FROM search_dense(%(generation)s::int, %(query)b::halfvec, %(language)s, %(collections)s::text[],
+SELECT chunk, score, low, mixed, plan
+FROM search_dense(%(generation)s::int, %(query)b::halfvec, %(collections)s::text[],
                   %(as_of)s::date,
                   matching_documents(%(path)s::jsonpath, %(bound)s::jsonb,
                                      %(collections)s::text[]),
-                  %(k)s::int, %(exact_below)s::bigint, %(fewest)s::int)
+                  %(k)s::int, %(exact_below)s::bigint, %(fewest)s::int,
+                  %(sampled)s::int)
 
 -- name: language_statistics
 SELECT term, chunks

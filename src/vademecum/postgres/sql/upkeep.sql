@@ -31,7 +31,7 @@ RETURNING r.blob
 SELECT fold_terms(%(limit)s::int) AS folded
 
 -- name: refresh_frames
-SELECT refresh_frames(%(generation)s::int, %(fewest)s::int, %(sampled)s::int)
+SELECT refresh_frames(%(generation)s::int, %(sampled)s::int)
 
 -- name: old_traces
 DELETE FROM trace WHERE tenant = %(tenant)s AND created_at < %(before)s
