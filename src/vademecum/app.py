@@ -187,6 +187,7 @@ class App:
             kind="search",
             principal=scope.principal,
             documents=tuple({p.source.document_id for p in retrieval.passages}),
+            chunks=tuple(p.source.chunk.id for p in retrieval.passages),
             created_at=self.answer_parts.retrieve.clock.now(),
             record=retrieval_record(retrieval)
             | {"versions": {"space": self.answer_parts.retrieve.embedder.space.name}},

@@ -559,7 +559,8 @@ async def _record_quote(bench: Bench, scope: Scope, canary: str) -> None:
     )  # fmt: skip
     trace = Trace(
         id=answer.trace_id, kind="ask", principal=scope.principal,
-        documents=(passage.source.document_id,), created_at=SystemClock().now(),
+        documents=(passage.source.document_id,), chunks=(passage.source.chunk.id,),
+        created_at=SystemClock().now(),
         record=answer_record(answer, [search], {}),
     )  # fmt: skip
     bench.sql("DELETE FROM vademecum.turn")

@@ -133,6 +133,7 @@ async def answer(
         kind="ask",
         principal=scope.principal,
         documents=tuple({p.source.document_id for p in passages}),
+        chunks=tuple(p.source.chunk.id for p in passages),
         created_at=clock.now(),
         record=answer_record(whole, searches, versions),
     )

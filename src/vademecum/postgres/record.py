@@ -51,18 +51,19 @@ class PostgresRecords:
             await self._insert_trace(connection, scope, trace)
 
     async def _insert_trace(self, connection: Connection, scope: Scope, trace: Trace) -> None:
-        await connection.execute(
-            _SQL["insert_trace"],
-            {
-                "tenant": scope.tenant,
-                "id": trace.id,
-                "principal": trace.principal,
-                "kind": trace.kind,
-                "documents": list(trace.documents),
-                "record": Jsonb(dict(trace.record)),
-                "created_at": trace.created_at,
-            },
-        )
+        values = {
+            "tenant": scope.tenant,
+            "id": trace.id,
+            "principal": trace.principal,
+            "kind": trace.kind,
+            "documents": list(trace.documents),
+            "chunks": list(trace.chunks),
+            "record": Jsonb(dict(trace.record)),
+            "created_at": trace.created_at,
+        }
+        await connection.execute(_SQL["insert_trace"], values)
+        if trace.chunks:  # whoever retrieved something is written down, and cannot be undone
+            await connection.execute(_SQL["insert_audit_event"], values)
 
     async def _require_own(self, connection: Connection, conversation: dict[str, Any]) -> None:
         cursor = await connection.execute(_SQL["own_conversation"], conversation)
@@ -87,6 +88,7 @@ class PostgresRecords:
             kind=row["kind"],
             principal=Principal(row["principal"]),
             documents=(),
+            chunks=(),
             created_at=row["created_at"],
             record=row["record"],
         )

@@ -28,6 +28,8 @@ _WORD = regex.compile(
     regex.V1,
 )
 _CLUSTER = regex.compile(r"\X")
+# Where a name of a program is divided: getUserById, HTTPServer.
+_INNER = regex.compile(r"(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})")
 _JOINED = regex.compile(r"(\p{L}{1,6})(\d{1,8}\p{L}?)")
 # Letters and digits that stand together as one code: KH-402, kh402, BX 217.
 _DIGIT = regex.compile(r"\d")
@@ -108,17 +110,37 @@ def stem(word: str, language: str) -> str:
 
 
 def terms(text: str, language: str) -> list[str]:
-    """Return the index terms of a passage: each word's stem in `language`, and its codes."""
+    """Return the index terms of a passage: each word's stem in `language`, and its codes; of words
+    with accents also the exact form, so that it comes before those that only look like it."""
+    return [term for same in _terms(text, language) for term in same]
+
+
+def _terms(text: str, language: str) -> list[tuple[str, ...]]:
+    """Return for each thing that a text holds the terms that stand for it."""
     normal = plain(text)
-    found = [word if paired else stem(word, language) for word, paired in _pieces(normal)]
-    return found + [f"{code}#" for code in _codes(normal, typed=True)]
+    found: list[tuple[str, ...]] = []
+    for word, paired in _pieces(normal):
+        exact = "" if paired else _exact(word)
+        own = word if paired else stem(word, language)
+        found.append((own, f"{exact}=") if exact else (own,))
+    return found + [(f"{code}#",) for code in _codes(normal, typed=True)]
+
+
+@lru_cache(maxsize=65536)
+def _exact(word: str) -> str:
+    """Return a raw word as it is written, but for its case, where folding makes another of it."""
+    if word.isascii():
+        return ""
+    written = word.casefold()
+    return written if written != fold(word) else ""
 
 
 def query_terms(text: str, languages: frozenset[str]) -> list[frozenset[str]]:
-    """Return one set of alternatives for each thing asked: a word's stem in each of `languages`,
-    or a code. A passage in one language holds at most one alternative of a word."""
-    each = [terms(text, language) for language in sorted(languages) or [""]]
-    return list(dict.fromkeys(frozenset(same) for same in zip(*each, strict=True)))
+    """Return one set of alternatives for each thing asked: a word's stem in each of `languages`
+    and its exact form, or a code."""
+    each = [_terms(text, language) for language in sorted(languages) or [""]]
+    asked = (frozenset().union(*same) for same in zip(*each, strict=True))
+    return list(dict.fromkeys(asked))
 
 
 @lru_cache(maxsize=65536)
@@ -137,6 +159,10 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
             clusters = _CLUSTER.findall(fold(run), concurrent=False)
             for i in range(max(1, len(clusters) - 1)):
                 yield "".join(clusters[i : i + 2]), True
+        elif word[1:] != word[1:].lower() and (parts := _INNER.split(word, concurrent=False))[1:]:
+            yield word, False
+            for part in parts:
+                yield part, False
         elif not word.isalpha() and (joined := _JOINED.fullmatch(word, concurrent=False)):
             yield joined[1], False
             yield joined[2], False

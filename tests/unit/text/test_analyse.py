@@ -78,6 +78,19 @@ def test_other_words_have_other_stems() -> None:
     assert len({stem(word, "pt") for word in ("informação", "formação", "reforma")}) == 3
 
 
+def test_re_20_the_exact_form_is_a_term_beside_the_folded_one() -> None:
+    assert terms("SÃO Paulo", "pt") == ["sa", "são=", "paul"]
+    assert terms("sao paulo", "pt") == ["sa", "paul"]
+    assert terms("किताबें", "hi") == [stem("किताबें", "hi")]
+
+
+def test_re_26_names_of_programs_are_found_by_their_parts() -> None:
+    assert set(terms("user id", "en")) <= set(terms("getUserById", "en"))
+    assert set(terms("user id", "en")) <= set(terms("get_user_by_id", "en"))
+    assert set(terms("http server", "en")) <= set(terms("HTTPServer", "en"))
+    assert words("USA Refunds") == ["usa", "refunds"]
+
+
 def test_an_unknown_language_keeps_the_folded_word() -> None:
     assert stem("São", "xx") == stem("São", "") == "sao"
 
@@ -90,7 +103,7 @@ def test_query_terms_hold_one_set_of_alternatives_a_word() -> None:
         frozenset({"402"}),
         frozenset({"kh402#"}),
     ]
-    assert query_terms("São", frozenset()) == [frozenset({"sao"})]
+    assert query_terms("São", frozenset()) == [frozenset({"sao", "são="})]
     assert query_terms("  ", frozenset({"en"})) == []
 
 

@@ -22,6 +22,12 @@ INSERT INTO trace (tenant, id, principal, kind, documents, record, created_at)
 VALUES (%(tenant)s, %(id)s::uuid, %(principal)s, %(kind)s, %(documents)s::uuid[],
         %(record)s::jsonb, %(created_at)s)
 
+-- name: insert_audit_event
+INSERT INTO audit_event (tenant, trace, kind, principal, policy_epoch, chunks, occurred_at)
+VALUES (%(tenant)s, %(id)s::uuid, %(kind)s, %(principal)s,
+        coalesce((SELECT p.epoch FROM policy_epoch p WHERE p.tenant = %(tenant)s), 0),
+        %(chunks)s::uuid[], %(created_at)s)
+
 -- name: get_trace
 SELECT id, principal, kind, record, created_at FROM trace
 WHERE tenant = %(tenant)s AND id = %(id)s::uuid
