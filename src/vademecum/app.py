@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ from vademecum.ports.parser import Parser
 from vademecum.ports.store import Outdated
 from vademecum.postgres import embedded
 from vademecum.postgres.document import PostgresDocuments
+from vademecum.postgres.graph import PostgresGraph
 from vademecum.postgres.index import PostgresIndex, current_generation
 from vademecum.postgres.isolation import check_isolation
 from vademecum.postgres.jobs import PostgresJobs
@@ -86,6 +87,8 @@ class Catalogue:
     blobs: FolderBlobs
     jobs: PostgresJobs
     pool: Pool
+    owner_url: str | None = field(default=None, repr=False)
+    """Of a login that owns the schema, where there is one: it builds the graph."""
 
     async def delete(self, document_id: DocumentId, *, scope: Scope) -> Receipt:
         """Delete a document from every store. Raises: DocumentNotFound."""
@@ -132,6 +135,7 @@ class App:
     answer_parts: AnswerParts
     reconcile_parts: ReconcileParts
     retain_parts: RetainParts
+    graph: PostgresGraph | None
     filter_keys: frozenset[str]
 
     async def ingest(
@@ -149,6 +153,13 @@ class App:
         QueueFull, without `wait`, where too many documents wait already.
         """
         return await deliver(self.deliver_parts, sources, scope, wait=wait, on_progress=on_progress)
+
+    async def tend_graph(self) -> bool:
+        """Give the dense leg a graph once the index is large; True if one was built.
+
+        Raises: DatabaseAway.
+        """
+        return self.graph is not None and await self.graph.tend()
 
     async def changes(
         self, *, scope: Scope, after: tuple[int, int] = FIRST, limit: int = 1_000
@@ -273,7 +284,7 @@ async def open_catalogue(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterato
         await asyncio.to_thread(migrate, owner_url, login=login)
         async with open_pool(url, size=database.pool_size) as pool:
             await check_isolation(pool)
-            yield catalogue_over(pool, loaded.home / "blobs")
+            yield replace(catalogue_over(pool, loaded.home / "blobs"), owner_url=owner_url)
     finally:
         if server is not None:
             server.close()
@@ -449,6 +460,7 @@ def compose(
             upkeep=upkeep, jobs=catalogue.jobs, encoders=ingest.encoders, generation=generation
         ),
         retain_parts=_retain_parts(catalogue, upkeep, keep),
+        graph=PostgresGraph(catalogue.owner_url, generation) if catalogue.owner_url else None,
         filter_keys=search.filter_keys,
     )
 

@@ -1,6 +1,6 @@
 """What goes on in the background, for as long as the process lives?
 
-Four loops side by side. None of them needs another: lost work is rescued though every job hangs.
+Five loops side by side. None of them needs another: lost work is rescued though every job hangs.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from vademecum.ingest.retain import Retired, retire
 RESCUE_SECONDS = 10.0
 RECONCILE_SECONDS = 60.0
 RETIRE_SECONDS = 3600.0
+GRAPH_SECONDS = 300.0
 _AGAIN_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
@@ -32,12 +33,14 @@ async def work(app: App) -> None:
             _for_ever("reconcile", lambda: reconcile(app.reconcile_parts), RECONCILE_SECONDS)
         )
         tasks.create_task(_for_ever("retire", lambda: retire(app.retain_parts), RETIRE_SECONDS))
+        tasks.create_task(_for_ever("graph", app.tend_graph, GRAPH_SECONDS))
 
 
 async def once(app: App) -> tuple[Reconciled, Retired]:
     """Do all that there is to do now, and return what was mended and let go."""
     mended = await reconcile(app.reconcile_parts)
     await app.catalogue.jobs.drain(partial(ingest_revision, app.ingest_parts))
+    await app.tend_graph()
     return mended, await retire(app.retain_parts)
 
 

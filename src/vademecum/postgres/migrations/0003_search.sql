@@ -622,7 +622,11 @@ DECLARE
     t text := current_tenant();
     sets int[] := visible_access_sets();
     moment timestamptz := moment_of(wanted_day);
-    graph regclass := to_regclass(format('vademecum.chunk_vector_graph_%s', wanted_generation));
+    graph boolean := EXISTS (
+        SELECT FROM pg_index i
+        WHERE i.indexrelid = to_regclass(format('vademecum.chunk_vector_graph_%s',
+                                                wanted_generation))
+          AND i.indisvalid);
     allowed bigint;
 BEGIN
     plan := 'exact';
@@ -655,7 +659,7 @@ BEGIN
             chunks := '{}';
             RETURN;
         END IF;
-        IF graph IS NOT NULL AND allowed > exact_below THEN
+        IF graph AND allowed > exact_below THEN
             plan := 'graph';
             -- More than wanted are taken, since the graph's order is only nearly right.
             PERFORM set_config('hnsw.ef_search', least(1000, greatest(100, 2 * wanted))::text, true),
