@@ -21,6 +21,7 @@ from vademecum.model.query import Mode
 from vademecum.postgres.pool import Pool
 
 DOCUMENTS = 150
+CROWD = 150
 # No stemmer changes any of them, so that whatever language a chunk is taken for, it is found by
 # its own words, and by no other's.
 WORDS = tuple(f"{a}{b}{c}ox" for a in "dfkpv" for b in "aou" for c in "lnr")
@@ -40,7 +41,7 @@ ALL = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A document of one chunk as the model knows it."""
+    """A chunk as the model knows it, with what is known of its document."""
 
     uri: str
     words: tuple[str, ...]
@@ -52,11 +53,19 @@ class Made:
     until: date | None
     updated_at: datetime | None = None
 
-    def source(self) -> Source:
+    @property
+    def text(self) -> str:
+        return " ".join(self.words) + "."
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.uri, self.text
+
+    def source(self, text: str | None = None) -> Source:
         days = {"effective_from": self.since, "effective_until": self.until}
         return source(
             self.uri,
-            " ".join(self.words) + ".",
+            text or self.text,
             collection=self.collection,
             access=self.access,
             metadata=self.metadata | {k: day.isoformat() for k, day in days.items() if day},
@@ -110,9 +119,9 @@ class Asked:
         assert found.retrieval.degraded == ()
         return found.retrieval
 
-    def matching(self, documents: Sequence[Made]) -> set[str]:
-        """The uris of all that the search may find, by brute force."""
-        return {d.uri for d in documents if self._sees(d) and self._wants(d)}
+    def matching(self, documents: Sequence[Made]) -> set[tuple[str, str]]:
+        """All that the search may find, by brute force."""
+        return {d.key for d in documents if self._sees(d) and self._wants(d)}
 
     def _sees(self, document: Made) -> bool:
         narrow = self.scope.collections
@@ -207,13 +216,33 @@ def _filter(random: Random, documents: Sequence[Made]) -> dict[str, Any]:
     return random.choice((about, about, fact, {operator: [about, fact]}))
 
 
-async def filled(
-    bench: Bench, random: Random, count: int = DOCUMENTS, prefix: str = "d"
-) -> list[Made]:
-    """Ingest made documents; return them as the database knows them."""
-    documents = made_documents(random, count, prefix)
-    results = await bench.ingest(*(document.source() for document in documents))
-    assert {(result.status, result.chunks) for result in results} == {("ready", 1)}
+def made_crowd(random: Random, uri: str, **place: Any) -> list[Made]:
+    """Return the chunks of one long document that is near to many questions: more than a leg
+    proposes, so that whoever may not have them would get too little of a careless search."""
+    crowd = Made(uri=uri, words=(), language="en", since=None, until=None, **place)
+    pieces = [
+        replace(crowd, words=tuple(random.choices(random.sample(WORDS, 3), k=13)))
+        for _ in range(CROWD)
+    ]
+    return list({piece.text: piece for piece in pieces}.values())
+
+
+async def filled(bench: Bench, random: Random, count: int = DOCUMENTS) -> list[Made]:
+    """Ingest made documents and crowds; return their chunks as the database knows them."""
+    documents = made_documents(random, count, "d")
+    crowds = [
+        made_crowd(random, "crowd-1", access=("group:a", "role:x"), collection="rules",
+                   metadata={"season": 2024, "venue": "arena"}),
+        made_crowd(random, "crowd-2", access=("group:b",), collection="events",
+                   metadata={"season": "2025", "public": True}),
+    ]  # fmt: skip
+    results = await bench.ingest(
+        *(document.source() for document in documents),
+        *(crowd[0].source("\n\n".join(piece.text for piece in crowd)) for crowd in crowds),
+    )
+    assert {result.status for result in results} == {"ready"}
+    assert [result.chunks for result in results] == [1] * count + [len(c) for c in crowds]
+    documents += [piece for crowd in crowds for piece in crowd]
     updated = dict(
         bench.sql("SELECT uri, updated_at FROM vademecum.document WHERE tenant='default'")
     )
@@ -245,13 +274,13 @@ async def test_a_search_finds_exactly_what_its_principal_may_see(
     wrong: list[tuple[Any, ...]] = []
     for asked in made_searches(random, searches, documents, filters=filters):
         found = await asked.found(bench)
-        uris = [passage.source.uri for passage in found.passages]
+        got = [(passage.source.uri, passage.source.chunk.text) for passage in found.passages]
         matching = asked.matching(documents)
         sizes["none" if not matching else "cut" if len(matching) > asked.k else "whole"] += 1
-        right = len(uris) == len(set(uris)) == min(asked.k, len(matching))
-        if not right or not set(uris) <= matching:
+        right = len(got) == len(set(got)) == min(asked.k, len(matching))
+        if not right or not set(got) <= matching:
             told = as_json(asked.filter) if asked.filter else None
-            wrong.append((asked, told, set(uris) - matching, matching - set(uris)))
+            wrong.append((asked, told, set(got) - matching, matching - set(got)))
     assert wrong == [], f"{len(wrong)} of {searches} searches, first {wrong[0]}"
     assert min(sizes[kind] for kind in ("none", "cut", "whole")) > searches / 20  # all were tried
 
