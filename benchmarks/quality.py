@@ -192,7 +192,7 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return the lines as they are printed: three digits."""
     return [
         {
-            key: ("-" if value is None else f"{value:.3f}" if isinstance(value, float) else value)
+            key: ("-" if value is None else round(value, 3) if isinstance(value, float) else value)
             for key, value in asdict(line).items()
         }
         for line in rows
