@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from vademecum.model.document import ParsedDocument, Source
 from vademecum.model.embedding import FloatArray, Role
 from vademecum.model.principal import Scope
 from vademecum.ports.chunker import Chunking
+from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.parser import Parser
 from vademecum.postgres import embedded
 from vademecum.postgres.index import current_generation
@@ -80,6 +81,10 @@ class Lookup(CountingHash):
         return np.stack([self._known[text] for text in texts])
 
 
+class Model(Embedder, TokenEncoder, Tokenizer, Protocol):
+    """One object for everything that a model does in the line."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """The product over a fresh database of its own."""
@@ -92,7 +97,7 @@ class Line:
 
 @asynccontextmanager
 async def opened_line(
-    embedder: HashEmbedder,
+    embedder: Model,
     *,
     parser: Parser | None = None,
     chunking: Chunking | None = None,
