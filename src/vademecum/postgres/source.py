@@ -36,6 +36,9 @@ async def accept(
     found = await _lock_or_make(connection, scope, source, access_set)
     document_id = DocumentId(found["id"])
     asked["document"] = document_id
+    if source.version is not None:
+        keys = {"tenant": scope.tenant, "id": document_id, "version": source.version}
+        await connection.execute(_SQL["set_version"], keys)
     newest = await (await connection.execute(_SQL["newest_revision"], asked)).fetchone()
     revision_id: RevisionId | None = None
     if newest is None or not newest["same"] or newest["state"] == State.FAILED:

@@ -490,11 +490,12 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = vademecum, public, pg
 AS $$
 DECLARE
     t text := current_tenant();
+    sets int[] := visible_access_sets();
 BEGIN
     IF wanted_filter IS NULL THEN RETURN NULL; END IF;
     RETURN ARRAY(
         SELECT d.id FROM document d
-        WHERE d.tenant = t
+        WHERE d.tenant = t AND d.access_set = ANY (sets)
           AND (wanted_collections IS NULL OR d.collection = ANY (wanted_collections))
           AND jsonb_path_match(document_facts(d), wanted_filter, wanted_values, true));
 END $$;

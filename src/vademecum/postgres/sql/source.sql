@@ -76,6 +76,10 @@ WHERE d.tenant = %(tenant)s AND d.id = %(id)s::uuid AND r.tenant = d.tenant
                        WHERE n.tenant = d.tenant AND n.document = d.id AND n.state = 'accepted'
                        ORDER BY n.number DESC LIMIT 1), d.current_revision)
 
+-- name: set_version
+UPDATE document SET version = %(version)s::bigint
+WHERE tenant = %(tenant)s AND id = %(id)s::uuid
+
 -- name: set_validity
 SELECT set_validity(%(id)s::uuid)
 
