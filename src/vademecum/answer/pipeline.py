@@ -247,7 +247,7 @@ async def _verified(
 ) -> tuple[Sentence, tuple[Citation, ...]]:
     """Check a claim; without the embedder, where it fails, by its words alone."""
     try:
-        return await verify(claim, sources, parts.retrieve.embedder)
+        return await verify(claim, sources, parts.encoder)
     except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
         draft.degraded.append(f"verify: {error.code}")
         return await verify(claim, sources, None)

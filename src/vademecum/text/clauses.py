@@ -78,7 +78,7 @@ def clauses(text: str, language: str) -> list[Clause]:
     `language` (ISO 639-1) tells what "no" is: in Portuguese no denial.
     """
     text = with_one_spelling(with_digits(text, language))
-    names = frozenset(name_words(text))
+    names = frozenset(name_words(text, language))
     pieces = _PARTS.split(text.casefold())
     return [clause for piece in pieces if (clause := _clause(fold(piece), language, names)).words]
 

@@ -15,30 +15,52 @@ _MONTHS = (
     "october outubro octubre octobre oktober", "november novembro noviembre novembre",
     "december dezembro diciembre decembre dezember",
 )  # fmt: skip
+_INDIC_MONTHS = (
+    "जनवरी",
+    "फरवरी फ़रवरी फेब्रुअरी",
+    "मार्च",
+    "अप्रैल अप्रिल",
+    "मई मे",
+    "जून",
+    "जुलाई जुलाइ",
+    "अगस्त",
+    "सितंबर सितम्बर सेप्टेम्बर",
+    "अक्टूबर अक्तूबर अक्टोबर",
+    "नवंबर नवम्बर नोभेम्बर",
+    "दिसंबर दिसम्बर डिसेम्बर",
+)
 _SHORT_MONTHS = (
     "jan ene", "feb fev", "mar", "apr abr", "may mai", "jun", "jul", "aug ago", "sep sept set",
     "oct out", "nov", "dec dez dic",
 )  # fmt: skip
 _MONTH = {name: n for n, names in enumerate(_MONTHS, 1) for name in names.split()}
+_MONTH |= {fold(name): n for n, names in enumerate(_INDIC_MONTHS, 1) for name in names.split()}
 _SHORT = {name: n for n, names in enumerate(_SHORT_MONTHS, 1) for name in names.split()}
 # In capitals only: "may" and "march" are also verbs, "mars" is a planet, in lower case months of
 # French as well.
 _CAPITAL = frozenset(["may", "march", "mars"])
 _LETTERS = r"\p{L}[\p{L}\p{M}]+"
 _D = r"(\d{1,2})(?:o(?=\sde\b)|°|st|nd|rd|th|er|\.)?"
-_TO = r"(?:\s*[-–—/]\s*|\s+(?:a|ao|al|to|e|y|and|et|bis|und|until|through|até|hasta)\s+(?:el\s+|o\s+)?)"
+_TO = (
+    r"(?:\s*[-–—/]\s*"
+    r"|\s+(?:a|ao|al|to|e|y|and|et|bis|und|until|through|até|hasta)\s+(?:el\s+|o\s+)?)"
+)
 _OF = r"(?:\s+(?:de|of|del)\s+|\s*-\s*|\s+)"
 _YEAR = r"(?:(?:,?\s+|\s*-\s*)(?:de\s+|of\s+|del\s+)?(\d{4})(?!\d))?"
 _WRITTEN = regex.compile(rf"(?<!\d)(?:{_D}{_TO})?{_D}{_OF}({_LETTERS})\.?{_YEAR}")
 _MONTH_FIRST = regex.compile(
     rf"({_LETTERS})\.?\s+{_D}(?:{_TO}(\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?![\d:.]\d){_YEAR}"
 )
-_MONTH_ALONE = regex.compile(rf"(?<!\p{{L}})({_LETTERS})(?:\s+(?:de\s+|of\s+|del\s+)?(\d{{4}}))?(?!\d)")
+_MONTH_ALONE = regex.compile(
+    rf"(?<!\p{{L}})({_LETTERS})(?:\s+(?:de\s+|of\s+|del\s+)?(\d{{4}}))?(?!\d)"
+)
 _YEAR_FIRST = regex.compile(
     r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)|(?<!\d)(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日"
 )
 _YEAR_LAST = regex.compile(r"(?<![\d.,/-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
-_DAY_MONTH = regex.compile(r"(?<![\d.,/-])(\d{1,2})/(\d{1,2})(?![\d/])|(\d{1,2})\s*月\s*(\d{1,2})\s*日")
+_DAY_MONTH = regex.compile(
+    r"(?<![\d.,/-])(\d{1,2})/(\d{1,2})(?![\d/])|(\d{1,2})\s*月\s*(\d{1,2})\s*日"
+)
 _MOST_DAYS = 31
 
 
@@ -59,11 +81,12 @@ class Day:
             return False
         return any(
             mine[0] == theirs[0] and (mine[1] is None or mine[1] == theirs[1])
-            for mine in self._readings()
-            for theirs in other._readings()
+            for mine in self.readings()
+            for theirs in other.readings()
         )
 
-    def _readings(self) -> list[tuple[int, int | None]]:
+    def readings(self) -> list[tuple[int, int | None]]:
+        """Return (month, day) as it may be read."""
         readings: list[tuple[int, int | None]] = [(self.month, self.day)]
         if self.swapped and self.day is not None and self.day <= 12:
             readings.append((self.day, self.month))

@@ -15,13 +15,16 @@ _CAPITAL = regex.compile(r"\p{Lu}")
 _BEGINS = regex.compile(r"(?:^|[.!?:;¿¡\n•*_#|>\"“«„(\[-])[\s*_#>¿¡\"“«„(\[]*$")
 _MOST_LETTERS_MORE = 2
 # In German every noun has a capital, and in titles nearly every word: these tell no names.
+_CAPITAL_NOUNS = frozenset(["de", "lb"])
 _SHARE_OF_NAMES = 0.6
 _FEWEST_TO_TELL = 6
 
 
-def name_words(text: str, known: Collection[str] = ()) -> list[str]:
+def name_words(text: str, language: str, known: Collection[str] = ()) -> list[str]:
     """Return the folded words of a text that are names: with a capital, where not every word has
     one. A word that begins a sentence counts if another capital follows or `known` holds it."""
+    if language in _CAPITAL_NOUNS:
+        return []
     matches = list(_WORD.finditer(text))
     inner = [m for m in matches if not _begins(text, m.start()) and len(m.group()) > 1]
     capitals = sum(_is_capital(m.group()) for m in inner)
@@ -42,7 +45,9 @@ def name_words(text: str, known: Collection[str] = ()) -> list[str]:
             )
             if not (joined or fold(word) in known or _is_acronym(word)) or is_light(fold(word)):
                 continue
-        found += [piece for piece in regex.split(r"['’-]", fold(word)) if len(piece) > 1 or len(word) == 1]
+        found += [
+            piece for piece in regex.split(r"['’-]", fold(word)) if len(piece) > 1 or len(word) == 1
+        ]
     return list(dict.fromkeys(found))
 
 

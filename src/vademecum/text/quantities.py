@@ -53,9 +53,7 @@ _AMOUNT = regex.compile(
     rf"(?P<clock>\d{{2}}(?!\d))?",
 )
 _PER_CENT = regex.compile(r"p[eo]r\s+cent\p{L}*", regex.IGNORECASE)
-_HALVES = regex.compile(
-    r"\b(?:half\s+an\s+hour|meia\s+hora|media\s+hora)\b", regex.IGNORECASE
-)
+_HALVES = regex.compile(r"\b(?:half\s+an\s+hour|meia\s+hora|media\s+hora)\b", regex.IGNORECASE)
 _AFTERNOON = regex.compile(
     r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?\s?m\.?(?![\p{L}])", regex.IGNORECASE
 )

@@ -21,7 +21,9 @@ _NAME = "|".join(sorted([*_DAYS, *_ORDINALS], key=len, reverse=True))
 _RANGE = regex.compile(
     rf"\b({_NAME})\s*(?:-|–|to|through|until|a|ao|al|ate|hasta)\s*(?:el\s+|o\s+)?({_NAME})\b"
 )
-_LIST = regex.compile(rf"\b(?:{_NAME})(?:,?\s*(?:,|and|or|e|y|ou|o)\s+(?:aos\s+|los\s+)?(?:{_NAME}))+\b")
+_LIST = regex.compile(
+    rf"\b(?:{_NAME})(?:,?\s*(?:,|and|or|e|y|ou|o)\s+(?:aos\s+|los\s+)?(?:{_NAME}))+\b"
+)
 _ONE = regex.compile(rf"\b({'|'.join(sorted(_DAYS, key=len, reverse=True))})\b")
 _ANY = regex.compile(rf"\b({_NAME})\b")
 
