@@ -33,6 +33,9 @@ _JOINT = regex.compile(r"\s*;\s+|,?\s+(?:and|e|y)\s+", regex.IGNORECASE)
 _FEWEST_WORDS = 3  # of a sentence that can be proven by itself; a shorter one needs its question
 # Another place counts too if it is so near to the nearest one.
 _AS_NEAR = 0.04
+# An answer of so few words is a part of a sentence: its question is the rest.
+_MOST_WORDS_OF_FRAGMENT = 5
+_ASKED_ELSEWHERE = 0.06
 _LANGUAGES = frozenset(["en", "es", "pt"])
 _ORDER: tuple[Support, ...] = ("unsupported", "partly", "supported")
 
@@ -150,29 +153,53 @@ class Gate:
         """Return what the nearest place in one passage gives the text."""
         page = self._page(marker)
         claim = read(text, language, page.names)
-        asked = text
+        if len(claim.words) <= _MOST_WORDS_OF_FRAGMENT and (phrase := self._phrase(marker, text)):
+            return await self._fragment(claim, page, phrase)
         if len(claim.words) < _FEWEST_WORDS:
-            if not self._question:
-                return self._whole(marker, "too short")
-            asked = f"{self._question} {text}"
-        places = windows(claim, page, read(asked, language).soft if asked != text else claim.soft)
-        near = await self._nearness.measure(asked, claim, page, places)
+            return self._whole(marker, "similarity" if self._question else "too short")
+        places = windows(claim, page, claim.soft)
+        near = await self._nearness.measure(text, claim, page, places)
         order = sorted(range(len(places)), key=lambda i: -near[i].score)
-        best = order[0]
-        for i in order:
-            if near[i].score < near[best].score - _AS_NEAR:
-                break
-            if not await self._vetoed(claim, page, places[i]):
-                best = i
-                break
+        vetoes = [
+            (i, await self._vetoed(claim, page, places[i]))
+            for i in order
+            if near[i].score >= near[order[0]].score - _AS_NEAR
+        ]
+        best, veto = next(((i, veto) for i, veto in vetoes if not veto), vetoes[0])
         place = places[best]
-        veto = await self._vetoed(claim, page, place)
         support = near[best].support(cross=language != page.language)
+        if self._question and len(claim.words) <= _MOST_WORDS_OF_FRAGMENT:
+            support = near[best].support_of_fragment()
         start, end = page.spans[place.first][0], page.spans[place.last][1]
         if veto:
             return Verdict(support="unsupported", start=start, end=end, why=veto)
         why = "" if support == "supported" else "similarity"
         return Verdict(support=support, start=start, end=end, why=why)
+
+    def _phrase(self, marker: int, text: str) -> list[int]:
+        """Return the sentences of a passage that hold a short text word for word, where the
+        question says what it is about."""
+        wanted = _MARK_AT_END.sub("", plain(text).strip("\"'“”«» "))
+        if not self._question or not wanted:
+            return []
+        whole = regex.compile(rf"(?<!\w){regex.escape(wanted)}(?!\w)")
+        sentences = self._page(marker).sentences
+        return [i for i, part in enumerate(sentences) if whole.search(plain(part.text))]
+
+    async def _fragment(self, claim: Reading, page: Page, held: Sequence[int]) -> Verdict:
+        """Return what the sentences that hold a short answer give it: it must stand where the
+        passage speaks of what was asked."""
+        asked = read(self._question, detect(self._question, _LANGUAGES))
+        places = windows(claim, page, asked.soft)
+        near = await self._nearness.measure(self._question, claim, page, places)
+        holding = [i for i, p in enumerate(places) if any(p.first <= n <= p.last for n in held)]
+        best = max(holding, key=lambda i: near[i].score)
+        place, veto = places[best], await self._vetoed(claim, page, places[best])
+        support: Support = "unsupported" if veto else "supported"
+        if not veto and near[best].score < max(n.score for n in near) - _ASKED_ELSEWHERE:
+            support, veto = "partly", "similarity"
+        start, end = page.spans[place.first][0], page.spans[place.last][1]
+        return Verdict(support=support, start=start, end=end, why=veto)
 
     async def _vetoed(self, claim: Reading, page: Page, place: Window) -> str:
         """Return the veto; a name may stand in the other language in another form."""

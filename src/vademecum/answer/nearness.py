@@ -17,6 +17,7 @@ from vademecum.rank.maxsim import normalised
 # that state it .88-.98 (across languages .80-.92), their neighbours .74-.87, other texts .67-.80.
 _SUPPORTED, _PARTLY = 0.87, 0.83
 _SUPPORTED_ACROSS, _PARTLY_ACROSS = 0.84, 0.80
+_FRAGMENT = 0.9
 # The worst token: below this something of the sentence has nothing like it in the source.
 _FEWEST_OF_WORST = 0.72
 # Shares of the sentence's words, where no encoder tells.
@@ -47,6 +48,13 @@ class Near:
             return _level(self.mean, _SUPPORTED_ACROSS, _PARTLY_ACROSS)
         level = _level(self.mean, _SUPPORTED, _PARTLY)
         return "partly" if level == "supported" and self.worst < _FEWEST_OF_WORST else level
+
+    def support_of_fragment(self) -> Support:
+        """Return the same for a few words that the place does not hold as they are: so few are
+        near to anything of their kind."""
+        if self.mean is None:
+            return "partly" if self.words >= _WORDS_SUPPORTED else "unsupported"
+        return "supported" if self.mean >= _FRAGMENT else "unsupported"
 
 
 class Nearness:
