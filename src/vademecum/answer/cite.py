@@ -1,7 +1,7 @@
 """Does the cited passage really say what the sentence says? Nothing is shown before this."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -23,6 +23,9 @@ from vademecum.ports.embedder import TokenEncoder
 from vademecum.text.content import content_words
 from vademecum.text.language import detect
 from vademecum.text.normalise import fold
+from vademecum.text.orders import asks_for_orders, is_active
+
+OBEYED = "instruction"
 
 _QUOTED = regex.compile(r"[\"“«„]([^\"“”«»„]+)[\"”»“]")
 _BLANKS = regex.compile(r"\s+")
@@ -88,10 +91,13 @@ class Gate:
         if not cited:
             return Sentence(text=claim.text, markers=(), support="unsupported", why="no source"), ()
         stated = _LIST_ITEM.sub("", claim.text)
-        if not self._quotes(stated, cited):
+        if is_active(stated):
+            verdicts = {marker: self._whole(marker, OBEYED) for marker in cited}
+        elif not self._quotes(stated, cited):
             verdicts = {marker: self._whole(marker, "quotation") for marker in cited}
         else:
-            verdicts = await self._verdicts(stated, cited)
+            found = await self._verdicts(stated, cited)
+            verdicts = {m: await self._unless_obeyed(m, verdict) for m, verdict in found.items()}
         support = max((v.support for v in verdicts.values()), key=_ORDER.index)
         why = "" if support == "supported" else _reason(verdicts.values(), support)
         citations = tuple(
@@ -102,6 +108,31 @@ class Gate:
             Sentence(text=claim.text, markers=tuple(cited), support=support, why=why),
             citations,
         )
+
+    async def _unless_obeyed(self, marker: int, verdict: Verdict) -> Verdict:
+        """Return the verdict, or a veto where the sentence only does what the passage orders.
+
+        An order is no evidence. What stands beside one is, where the passage speaks of what was
+        asked. A question about instructions may be answered by quoting them.
+        """
+        page = self._page(marker)
+        if not page.orders or verdict.support == "unsupported" or asks_for_orders(self._question):
+            return verdict
+        place = [
+            i for i, (start, _) in enumerate(page.spans) if verdict.start <= start < verdict.end
+        ]
+        if not page.orders.isdisjoint(place) or await self._is_beside_the_question(page, place):
+            return replace(verdict, support="unsupported", why=OBEYED)
+        return verdict
+
+    async def _is_beside_the_question(self, page: Page, place: Sequence[int]) -> bool:
+        if not self._question:
+            return False
+        asked = read(self._question, detect(self._question, _LANGUAGES))
+        places = windows(asked, page, asked.soft, size=1)
+        near = await self._nearness.measure(self._question, asked, page, places)
+        honest = [n.score for i, n in enumerate(near) if i not in page.orders]
+        return max(near[i].score for i in place) < max(honest) - _ASKED_ELSEWHERE
 
     def _quotes(self, text: str, cited: Sequence[int]) -> bool:
         """Return whether all quoted words stand in the cited passages, one after another."""

@@ -7,6 +7,7 @@ from vademecum.text.clauses import Clause, clauses, contradicts
 from vademecum.text.content import alike, content_words
 from vademecum.text.facts import Facts, facts, lacking
 from vademecum.text.names import initials, is_named, name_words
+from vademecum.text.orders import is_order
 from vademecum.text.roles import inverted, matching, swapped
 from vademecum.text.sentences import sentence_spans
 
@@ -47,7 +48,10 @@ def read(text: str, language: str, known: Collection[str] = ()) -> Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A passage read once for all sentences that cite it: its sentences and what frames them."""
+    """A passage read once for all sentences that cite it: its sentences and what frames them.
+
+    `orders` numbers the sentences that give orders to whoever reads them.
+    """
 
     text: str
     language: str
@@ -56,20 +60,23 @@ class Page:
     frame: Reading
     whole: Facts
     names: frozenset[str]
+    orders: frozenset[int]
 
 
 def read_page(text: str, context: str, language: str) -> Page:
     """Return a passage's sentences, with its title and headings (`context`) as their frame."""
     spans = sentence_spans(text) or [(0, len(text))]
     names = frozenset(name_words(text, language))
+    sentences = tuple(read(text[start:end], language, names) for start, end in spans)
     return Page(
         text=text,
         language=language,
         spans=tuple(spans),
-        sentences=tuple(read(text[start:end], language, names) for start, end in spans),
+        sentences=sentences,
         frame=read(context, language),
         whole=facts(f"{context}\n{text}", language),
         names=names,
+        orders=frozenset(i for i, part in enumerate(sentences) if is_order(part.text)),
     )
 
 
@@ -88,6 +95,7 @@ def joined(places: Sequence[tuple[Page, Sequence[int]]]) -> Page:
         frame=read(context, language),
         whole=facts(f"{context}\n{text}", language),
         names=frozenset().union(*(page.names for page in pages)),
+        orders=frozenset(),
     )
 
 

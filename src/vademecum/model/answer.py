@@ -33,7 +33,7 @@ class Sentence:
     """One sentence of the answer with the markers of the citations that back it.
 
     `why` names what kept it from being supported: number, unit, date, code, name, negation, roles,
-    quotation, similarity, too short, no source, or "".
+    quotation, similarity, instruction, too short, no source, or "".
     """
 
     text: str

@@ -33,7 +33,7 @@ def name_words(text: str, language: str, known: Collection[str] = ()) -> list[st
     found: list[str] = []
     for place, match in enumerate(matches):
         word = match.group()
-        if not _is_capital(word) or _is_no_name(word):
+        if not _is_capital(word) or _is_no_name(word) or is_light(fold(word)):
             continue
         if _begins(text, match.start()):
             following = matches[place + 1] if place + 1 < len(matches) else None
@@ -43,7 +43,7 @@ def name_words(text: str, language: str, known: Collection[str] = ()) -> list[st
                 and _is_capital(following.group())
                 and len(following.group()) > 1
             )
-            if not (joined or fold(word) in known or _is_acronym(word)) or is_light(fold(word)):
+            if not (joined or fold(word) in known or _is_acronym(word)):
                 continue
         found += [
             piece for piece in regex.split(r"['’-]", fold(word)) if len(piece) > 1 or len(word) == 1
