@@ -21,7 +21,7 @@ _FRAGMENT = 0.9
 # The worst token: below this something of the sentence has nothing like it in the source.
 _FEWEST_OF_WORST = 0.72
 # Shares of the sentence's words, where no encoder tells.
-_WORDS_SUPPORTED, _WORDS_PARTLY = 0.75, 0.4
+_WORDS_SUPPORTED, _WORDS_PARTLY = 0.75, 0.6
 # What the share of common words adds when places are compared.
 _WORDS_WEIGHT = 0.1
 # A second sentence must bring so much to be worth it.

@@ -35,6 +35,7 @@ from vademecum.ports.embedder import TokenEncoder
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.store import DocumentStore, RecordStore
 from vademecum.retrieve.pipeline import RetrieveParts, retrieve
+from vademecum.text.greetings import is_greeting
 from vademecum.text.language import detect
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
@@ -218,7 +219,7 @@ async def _extracted(
     markers: dict[ChunkId, int] = {}
     for part, search in zip(asked, searches, strict=True):
         chosen = []
-        if search.passages:
+        if search.passages and not is_greeting(part):
             try:
                 chosen = await extract(
                     part,
