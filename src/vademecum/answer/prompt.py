@@ -114,10 +114,14 @@ def _place(passage: Passage) -> str:
 
 def _inert(text: str, mark: str) -> str:
     """Return the text as data: without what ends a section or a turn, and without the unseen."""
-    text = _TEMPLATE.sub(lambda match: f"{match.group()} ", _UNSEEN.sub("", text))
+    text = _TEMPLATE.sub(_apart, _UNSEEN.sub("", text))
     while mark in text:
         text = text.replace(mark, "")
     return text
+
+
+def _apart(match: regex.Match[str]) -> str:
+    return " >" if match.group() == ">" else f"{match.group()} "
 
 
 _SYSTEM_WORDS = _BARE_WORD.findall(SYSTEM.casefold())
