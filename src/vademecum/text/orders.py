@@ -35,6 +35,7 @@ _ORDERS = regex.compile(
     | \b(?:in|at\s+the\s+(?:end|start)\s+of|em|na|en)\s+{_REPLY}\b[^.!?\n]{{0,40}}\b(?:{_SAY})\b
     | \b(?:{_SAY})\s+(?:only|just|exactly|nothing\s+but|verbatim|apenas|somente|exatamente|solo
         |sólo|exactamente|the\s+following(?:\s+\w+){{0,3}}|o\s+seguinte|lo\s+siguiente)\b\s*[:,"“'«-]?
+    | \b(?:{_SAY})\b[^.!?\n]{{0,40}}\b(?:canar(?:y|ies)|you\s+(?:were|have\s+been|are)\s+given)\b
     | \b(?:reply|respond|answer|responda|responde)\s+(?:with|com|con)\b
     | \b(?:reveal|print|show|output|repeat|display|leak|summari[sz]e|revele|mostre|imprima|repita
         |revela|muestra|imprime|repite)\b[^.!?\n]{{0,40}}\b(?:system\s+prompt|prompt\b|{_OWN}
