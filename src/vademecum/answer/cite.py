@@ -23,7 +23,7 @@ from vademecum.ports.embedder import TokenEncoder
 from vademecum.text.content import content_words
 from vademecum.text.language import detect
 from vademecum.text.normalise import fold
-from vademecum.text.orders import asks_for_orders, is_active
+from vademecum.text.orders import asks_for_orders, is_active, is_request
 
 OBEYED = "instruction"
 
@@ -112,16 +112,19 @@ class Gate:
     async def _unless_obeyed(self, marker: int, verdict: Verdict) -> Verdict:
         """Return the verdict, or a veto where the sentence only does what the passage orders.
 
-        An order is no evidence. What stands beside one is, where the passage speaks of what was
-        asked. A question about instructions may be answered by quoting them.
+        An order is no evidence. A request, and what stands in a passage with orders, is, where it
+        speaks of what was asked. A question about instructions may be answered by quoting them.
         """
-        page = self._page(marker)
-        if not page.orders or verdict.support == "unsupported" or asks_for_orders(self._question):
+        if verdict.support == "unsupported" or asks_for_orders(self._question):
             return verdict
+        page = self._page(marker)
         place = [
             i for i, (start, _) in enumerate(page.spans) if verdict.start <= start < verdict.end
         ]
-        if not page.orders.isdisjoint(place) or await self._is_beside_the_question(page, place):
+        doubtful = page.orders or any(is_request(page.sentences[i].text) for i in place)
+        if not page.orders.isdisjoint(place) or (
+            doubtful and await self._is_beside_the_question(page, place)
+        ):
             return replace(verdict, support="unsupported", why=OBEYED)
         return verdict
 

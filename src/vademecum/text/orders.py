@@ -33,6 +33,8 @@ _ORDERS = regex.compile(
     | \b(?:{_SAY})\b[^.!?\n]{{0,80}}\b(?:in|with|to|at\s+the\s+(?:end|start)\s+of|em|na|no|en|con
         |com|a)\s+{_REPLY}
     | \b(?:in|at\s+the\s+(?:end|start)\s+of|em|na|en)\s+{_REPLY}\b[^.!?\n]{{0,40}}\b(?:{_SAY})\b
+    | (?:^|[.!?:;\n]\s*)\p{{L}}+\s+{_REPLY}\b
+    | \b(?:in|to|of|into)\s+your\s+(?:response|reply|answer|output)\b
     | \b(?:{_SAY})\s+(?:only|just|exactly|nothing\s+but|verbatim|apenas|somente|exatamente|solo
         |sólo|exactamente|the\s+following(?:\s+\w+){{0,3}}|o\s+seguinte|lo\s+siguiente)\b\s*[:,"“'«-]?
     | \b(?:{_SAY})\b[^.!?\n]{{0,40}}\b(?:canar(?:y|ies)|you\s+(?:were|have\s+been|are)\s+given)\b
@@ -54,6 +56,16 @@ _ORDERS = regex.compile(
     """,
     regex.VERBOSE | regex.IGNORECASE,
 )
+# Requests that a document may also make to people: "Write to the office."
+_REQUEST = regex.compile(
+    rf"(?:^|[.!?:;>*\n]\s*|\b(?:please|por\s+favor|can\s+you|could\s+you|to|and|e|y)\s+)"
+    rf"(?:{_SAY}|give|provide|create|draft|compose|develop|generate|explain|describe|summari[sz]e"
+    rf"|translate|list|convert|compare|analy[sz]e|recommend|suggest|design|make|build|ensure"
+    rf"|incorporate|use|utili[sz]e|try|consider|paste|share|put|encode|decode|perform|do|follow"
+    rf"|feature|integrate|embed|place|apply|enrich|escreva|crie|gere|explique|traduza|liste|crea"
+    rf"|genera|explica|traduce|enumera)\b",
+    regex.IGNORECASE,
+)
 _ASKED = regex.compile(
     r"\b(?:instructions?|prompts?|injection|jailbreak\w*|orders?|commands?|instruç(?:ão|ões)"
     r"|instrucci(?:ón|ones)|injeç(?:ão|ões)|inyecci(?:ón|ones)|comandos?|órdenes|ordens)\b",
@@ -65,6 +77,11 @@ def is_order(text: str) -> bool:
     """Return whether a text orders its reader to say, show, forget or do something, in English,
     Portuguese or Spanish. "Ignore the warning light" is advice to people, and no order here."""
     return _ORDERS.search(text) is not None
+
+
+def is_request(text: str) -> bool:
+    """Return whether a text asks its reader, people included, to do something."""
+    return _REQUEST.search(text) is not None
 
 
 def asks_for_orders(question: str) -> bool:
