@@ -16,6 +16,7 @@ VademecumError                      internal             1
 |-- ServiceAway                     service-away         5
 |   |-- DatabaseAway                database-away        5
 |   |-- ProviderAway                provider-away        5
+|   |   `-- PromptTooLong           prompt-too-long      5
 |   |-- SourceAway                  source-away          5
 |   `-- QueueFull                   queue-full           5
 |-- DatabaseUnusable                database-unusable    1
@@ -118,6 +119,10 @@ class DatabaseAway(ServiceAway):
 
 class ProviderAway(ServiceAway):
     code = "provider-away"
+
+
+class PromptTooLong(ProviderAway):
+    code = "prompt-too-long"
 
 
 class SourceAway(ServiceAway):

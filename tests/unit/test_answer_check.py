@@ -60,7 +60,7 @@ async def test_a_quotation_may_hold_a_bracket_of_its_source(number: int) -> None
     sources = {1: make_passage(text), 2: SOURCES[2]}
     claim = read_markers(f'It "takes 5 days, as shown in [{number}] of the rules" [1].', sources)
     sentence, _ = await verify(claim, sources, None)
-    assert sentence.support == "partly"
+    assert sentence.support == "supported"
 
 
 async def test_a_citation_points_at_the_sentence_that_says_it() -> None:

@@ -19,7 +19,8 @@ def built(question: str, *texts: str, title: str = "Rules") -> tuple[Prompt, dic
         make_passage(text, rank=rank, at=rank * 100_000, title=title)
         for rank, text in enumerate(texts, start=1)
     ]
-    return build(question, passages, COUNTER, 0.7)
+    made = build(question, passages, COUNTER, 0.7)
+    return made.prompt, made.sources
 
 
 def context(prompt: Prompt) -> str:

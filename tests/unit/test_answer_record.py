@@ -83,7 +83,9 @@ def test_an_answer_with_its_searches_and_places_but_no_words_of_its_sources() ->
     )
     record = answer_record(answer, [retrieval()], {"space": "s", "language_model": "m"})
     assert record["searches"] == [retrieval_record(retrieval())]
-    assert record["sentences"] == [{"markers": [1], "support": "supported", "letters": 13}]
+    assert record["sentences"] == [
+        {"markers": [1], "support": "supported", "why": "", "letters": 13}
+    ]
     assert record["citations"] == [
         {
             "marker": 1,
@@ -99,6 +101,7 @@ def test_an_answer_with_its_searches_and_places_but_no_words_of_its_sources() ->
         "question": "what is quoted?",
         "mode": "generated",
         "abstained": False,
+        "removed": [],
         "usage": {"prompt_tokens": 120, "completion_tokens": 7},
         "degraded": ["language_model: cut short"],
         "timings_ms": {"total": 12.5},

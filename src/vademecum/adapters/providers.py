@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from vademecum.errors import InvalidSetting, ProviderAway
+from vademecum.errors import InvalidSetting, PromptTooLong, ProviderAway
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -114,9 +114,8 @@ class Trouble:
             "wait": "a while" if self.wait is None else f"{self.wait:g} s",
         }
         said, hint = _WORDS[self.kind]
-        return ProviderAway(
-            f"{provider.place} {said.format_map(facts)}", hint=hint.format_map(facts)
-        )
+        kind = PromptTooLong if self.kind == "long" else ProviderAway
+        return kind(f"{provider.place} {said.format_map(facts)}", hint=hint.format_map(facts))
 
 
 def split_name(name: str) -> tuple[str, str]:

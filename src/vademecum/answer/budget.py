@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vademecum.model.passage import Passage
+from vademecum.ports.language_model import TokenCounter
 from vademecum.text.sentences import sentence_spans
 
 SYSTEM_TOKENS = 200
@@ -43,14 +44,25 @@ def fit(passages: Sequence[Passage], cost: Cost, budget: int = CONTEXT_TOKENS) -
     return fitted
 
 
+def fit_question(question: str, counter: TokenCounter, budget: int = HISTORY_TOKENS) -> str:
+    """Return the question, or the longest beginning of it that `budget` tokens hold: the newest
+    turn takes its room from the history."""
+    return _beginning(question, lambda text: counter.count(text) <= budget)
+
+
 def _cut(passage: Passage, cost: Cost, budget: int) -> str:
+    return _beginning(passage.source.chunk.text, lambda text: cost(1, passage, text) <= budget)
+
+
+def _beginning(text: str, fits: Callable[[str], bool]) -> str:
     """Return the longest beginning that fits, to a sentence's end where there is one."""
-    text = passage.source.chunk.text
+    if fits(text):
+        return text
     ends = [end for _, end in sentence_spans(text)]
-    fits = _most(len(ends), lambda count: cost(1, passage, text[: ends[count - 1]]) <= budget)
-    if fits:
-        return text[: ends[fits - 1]]
-    return text[: _most(len(text), lambda count: cost(1, passage, text[:count]) <= budget)]
+    count = _most(len(ends), lambda count: fits(text[: ends[count - 1]]))
+    if count:
+        return text[: ends[count - 1]]
+    return text[: _most(len(text), lambda length: fits(text[:length]))]
 
 
 def _most(count: int, fits: Callable[[int], bool]) -> int:

@@ -1,18 +1,20 @@
 """How does a question become a checked answer? Read `answer` from top to bottom."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 
-from vademecum.answer.cite import citation, merge, verify
+from vademecum.answer.budget import CONTEXT_TOKENS
+from vademecum.answer.cite import OBEYED, Gate, citation, merge, verify
 from vademecum.answer.extract import extract
 from vademecum.answer.generate import Written, says_unknown, sentences
 from vademecum.answer.markers import Claim, read_markers
-from vademecum.answer.prompt import build
+from vademecum.answer.prompt import Built, build, reveals
 from vademecum.answer.record import answer_record
-from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
+from vademecum.errors import EmbeddingInvalid, ModelUnusable, PromptTooLong, ServiceAway
 from vademecum.model.answer import (
     Answer,
     AnswerMode,
@@ -32,8 +34,9 @@ from vademecum.model.query import Query
 from vademecum.model.trace import Trace
 from vademecum.ports.embedder import TokenEncoder
 from vademecum.ports.language_model import LanguageModel, TokenCounter
-from vademecum.ports.store import RecordStore
+from vademecum.ports.store import DocumentStore, RecordStore
 from vademecum.retrieve.pipeline import RetrieveParts, retrieve
+from vademecum.text.greetings import is_greeting
 from vademecum.text.language import detect
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
@@ -42,6 +45,10 @@ UNKNOWN = {
     "en": "I don't know: the documents do not answer this.",
     "pt": "Não sei: os documentos não respondem a isto.",
     "es": "No lo sé: los documentos no responden a esto.",
+    "de": "Das weiß ich nicht: Die Dokumente beantworten es nicht.",
+    "fr": "Je ne sais pas : les documents n'y répondent pas.",
+    "hi": "मुझे नहीं पता: दस्तावेज़ इसका उत्तर नहीं देते।",
+    "ne": "मलाई थाहा छैन: कागजातहरूले यसको उत्तर दिँदैनन्।",
 }
 _PART_UNKNOWN = {
     "en": "The documents do not answer: {part}",
@@ -53,6 +60,9 @@ _SEARCHED = 8
 _READ = 5
 # Each part is two searches at once, over the connections that all requests share.
 _MOST_PARTS = 8
+# Tokens of sources, first and where a provider finds the prompt too long for its window.
+_SMALLER_CONTEXTS = (CONTEXT_TOKENS, CONTEXT_TOKENS // 2, CONTEXT_TOKENS // 4)
+_GONE = "no longer visible"
 _NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0)
 
 
@@ -71,13 +81,35 @@ class AnswerParts:
 
 @dataclass(slots=True, kw_only=True)
 class _Draft:
-    """What has been checked so far."""
+    """What has been checked so far. `removed` says why sentences are not shown."""
 
-    sentences: list[Sentence] = field(default_factory=list)
-    citations: list[Citation] = field(default_factory=list)
+    kept: list[Checked] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
     usage: Usage = _NO_TOKENS
     degraded: list[str] = field(default_factory=list)
     model_failed: bool = False
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        return [checked.sentence for checked in self.kept]
+
+    @property
+    def citations(self) -> list[Citation]:
+        return [citation for checked in self.kept for citation in checked.citations]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sight:
+    """What the one who asks may see at this moment, on the day that is asked about."""
+
+    store: DocumentStore
+    scope: Scope
+    as_of: date | None
+
+    async def lost(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
+        """Return those that are deleted, replaced or no longer visible."""
+        wanted = list(dict.fromkeys(chunk_ids))
+        return set(wanted) - set(await self.store.confirm(self.scope, wanted, self.as_of))
 
 
 async def answer(
@@ -104,20 +136,23 @@ async def answer(
     passages = _merged(searches)
     yield Retrieved(passages=passages)
 
+    sight = _Sight(store=parts.retrieve.store, scope=scope, as_of=as_of)
     draft = _Draft(degraded=[part for search in searches for part in search.degraded])
     writing = clock.monotonic()
     mode: AnswerMode = "extractive"
     if parts.language_model is not None and passages:
         mode = "generated"
-        written = _generated(parts, parts.language_model, question, passages, draft)
+        written = _generated(parts, parts.language_model, question, passages, draft, sight)
         async with aclosing(written) as steps:
             async for checked in steps:
                 yield checked
     # Quotations also stand in for a model that failed before it said anything that holds.
     if mode == "extractive" or (draft.model_failed and not draft.sentences):
         mode = "extractive"
-        async for checked in _extracted(parts, asked, searches, draft):
+        async for checked in _extracted(parts, asked, searches, draft, sight):
             yield checked
+    lost = await sight.lost(passage.source.chunk.id for passage in passages)
+    passages, searches = _still_seen(draft, passages, searches, lost)
     timings["write"] = 1000 * (clock.monotonic() - writing)
     timings["total"] = 1000 * (clock.monotonic() - started)
 
@@ -135,7 +170,7 @@ async def answer(
         documents=tuple({p.source.document_id for p in passages}),
         chunks=tuple(p.source.chunk.id for p in passages),
         created_at=clock.now(),
-        record=answer_record(whole, searches, versions),
+        record=answer_record(whole, searches, versions, draft.removed),
     )
     await parts.records.record_answer(scope, whole, trace)
     yield Done(answer=whole)
@@ -186,13 +221,17 @@ def _merged(searches: Sequence[Retrieval]) -> tuple[Passage, ...]:
 
 
 async def _extracted(
-    parts: AnswerParts, asked: Sequence[str], searches: Sequence[Retrieval], draft: _Draft
+    parts: AnswerParts,
+    asked: Sequence[str],
+    searches: Sequence[Retrieval],
+    draft: _Draft,
+    sight: _Sight,
 ) -> AsyncGenerator[Checked, None]:
     """Quote, part by part, the sentences that answer; say which part has none."""
     markers: dict[ChunkId, int] = {}
     for part, search in zip(asked, searches, strict=True):
         chosen = []
-        if search.passages:
+        if search.passages and not is_greeting(part):
             try:
                 chosen = await extract(
                     part,
@@ -203,15 +242,20 @@ async def _extracted(
                 )
             except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
                 draft.degraded.append(f"extract: {error.code}")
+        lost = await sight.lost(extracted.passage.source.chunk.id for extracted in chosen)
         for extracted in chosen:
             chunk = extracted.passage.source.chunk
-            marker = markers.setdefault(chunk.id, len(markers) + 1)
             quote = " ".join(chunk.text[extracted.start : extracted.end].split())
-            if any(sentence.text == quote for sentence in draft.sentences):
+            if chunk.id in lost or any(said.text == quote for said in draft.sentences):
                 continue
+            marker = markers.get(chunk.id, len(markers) + 1)
             sentence, _ = await verify(
-                Claim(text=quote, markers=(marker,)), {marker: extracted.passage}, None
+                Claim(text=quote, markers=(marker,)), {marker: extracted.passage}, None, part
             )
+            if sentence.support == "unsupported":
+                draft.removed.append(sentence.why)
+                continue
+            markers[chunk.id] = marker
             cited = citation(
                 marker, extracted.passage, extracted.start, extracted.end, support=sentence.support
             )
@@ -229,48 +273,97 @@ async def _generated(
     question: str,
     passages: Sequence[Passage],
     draft: _Draft,
+    sight: _Sight,
 ) -> AsyncGenerator[Checked, None]:
-    """Let the model write, and pass on only sentences that their sources support."""
-    # Counting loads its tables once, which takes a second of processor time.
-    prompt, sources = await asyncio.to_thread(
-        build, question, passages, parts.counter, parts.temperature
-    )
-    try:
-        async with aclosing(sentences(model, prompt, parts.counter)) as written:
-            async for sentence in written:
-                if isinstance(sentence, Written):
-                    draft.usage = sentence.usage
-                    if sentence.cut:
-                        draft.degraded.append("language_model: cut short")
-                    continue
-                claim = read_markers(sentence, sources)
-                if not claim.text or says_unknown(claim.text):
-                    continue
-                checked, citations = await _verified(parts, claim, sources, draft)
-                if checked.support != "unsupported" or parts.show_unsupported:
-                    yield _keep(draft, "generated", checked, citations)
-    except ServiceAway as error:
-        draft.model_failed = True
-        draft.degraded.append(f"language_model: {error.code}")
+    """Let the model write; where its window is too small, again with fewer passages."""
+    for context_tokens in _SMALLER_CONTEXTS:
+        # Counting loads its tables once, which takes a second of processor time.
+        built = await asyncio.to_thread(
+            partial(build, context_tokens=context_tokens),
+            *(question, passages, parts.counter, parts.temperature),
+        )
+        gate = Gate(built.sources, parts.encoder, question)
+        try:
+            async with aclosing(_written(parts, model, built, gate, draft, sight)) as steps:
+                async for checked in steps:
+                    yield checked
+        except PromptTooLong as error:
+            draft.degraded.append(f"language_model: {error.code}")
+            continue
+        except ServiceAway as error:
+            draft.model_failed = True
+            draft.degraded.append(f"language_model: {error.code}")
+        draft.degraded += [f"{name}: cut short" for name in built.cut]
+        return
+    draft.model_failed = True
+
+
+async def _written(
+    parts: AnswerParts,
+    model: LanguageModel,
+    built: Built,
+    gate: Gate,
+    draft: _Draft,
+    sight: _Sight,
+) -> AsyncGenerator[Checked, None]:
+    """Pass on only those sentences that their sources support, and that may still be seen."""
+    async with aclosing(sentences(model, built.prompt, parts.counter)) as written:
+        async for sentence in written:
+            if isinstance(sentence, Written):
+                draft.usage = sentence.usage
+                if sentence.cut:
+                    draft.degraded.append("language_model: cut short")
+                continue
+            claim = read_markers(sentence, built.sources)
+            if not claim.text or says_unknown(claim.text):
+                continue
+            checked, citations = await _verified(gate, claim, draft)
+            hidden = checked.support == "unsupported" and not parts.show_unsupported
+            if hidden or checked.why == OBEYED or reveals(claim.text):
+                draft.removed.append(checked.why or OBEYED)
+            elif await sight.lost(citation.chunk_id for citation in citations):
+                draft.removed.append(_GONE)
+            else:
+                yield _keep(draft, "generated", checked, citations)
 
 
 async def _verified(
-    parts: AnswerParts, claim: Claim, sources: Mapping[int, Passage], draft: _Draft
+    gate: Gate, claim: Claim, draft: _Draft
 ) -> tuple[Sentence, tuple[Citation, ...]]:
-    """Check a claim; without the embedder, where it fails, by its words alone."""
+    """Check a claim; without the encoder, where it fails, by its words alone."""
     try:
-        return await verify(claim, sources, parts.retrieve.embedder)
+        return await gate.check(claim)
     except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
         draft.degraded.append(f"verify: {error.code}")
-        return await verify(claim, sources, None)
+        return await gate.without_encoder().check(claim)
+
+
+def _still_seen(
+    draft: _Draft,
+    passages: tuple[Passage, ...],
+    searches: list[Retrieval],
+    lost: set[ChunkId],
+) -> tuple[tuple[Passage, ...], list[Retrieval]]:
+    """Take what was lost while the answer was written out of all that is shown and recorded."""
+    if not lost:
+        return passages, searches
+    draft.degraded.append(f"citations: {_GONE}")
+    kept = [c for c in draft.kept if all(cited.chunk_id not in lost for cited in c.citations)]
+    draft.removed += [_GONE] * (len(draft.kept) - len(kept))
+    draft.kept = kept
+
+    def seen(found: Iterable[Passage]) -> tuple[Passage, ...]:
+        return tuple(passage for passage in found if passage.source.chunk.id not in lost)
+
+    return seen(passages), [replace(s, passages=seen(s.passages)) for s in searches]
 
 
 def _keep(
     draft: _Draft, mode: AnswerMode, sentence: Sentence, citations: tuple[Citation, ...]
 ) -> Checked:
-    draft.sentences.append(sentence)
-    draft.citations += citations
-    return Checked(mode=mode, sentence=sentence, citations=citations)
+    checked = Checked(mode=mode, sentence=sentence, citations=citations)
+    draft.kept.append(checked)
+    return checked
 
 
 def _assemble(

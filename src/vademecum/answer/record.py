@@ -33,16 +33,24 @@ def candidate(passage: Passage) -> dict[str, Any]:
 
 
 def answer_record(
-    answer: Answer, retrievals: Sequence[Retrieval], versions: Mapping[str, Any]
+    answer: Answer,
+    retrievals: Sequence[Retrieval],
+    versions: Mapping[str, Any],
+    removed: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return an ask as its trace keeps it."""
+    """Return an ask as its trace keeps it; `removed` says why sentences were not shown."""
     return {
         "question": answer.question,
         "searches": [retrieval_record(retrieval) for retrieval in retrievals],
         "mode": answer.mode,
         "abstained": answer.abstained,
         "sentences": [
-            {"markers": list(s.markers), "support": s.support, "letters": len(s.text)}
+            {
+                "markers": list(s.markers),
+                "support": s.support,
+                "why": s.why,
+                "letters": len(s.text),
+            }
             for s in answer.sentences
         ],
         "citations": [
@@ -56,6 +64,7 @@ def answer_record(
             }
             for c in answer.citations
         ],
+        "removed": list(removed),
         "usage": asdict(answer.usage),
         "degraded": list(answer.degraded),
         "timings_ms": dict(answer.timings_ms),

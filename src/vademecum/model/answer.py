@@ -30,11 +30,16 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """One sentence of the answer with the markers of the citations that back it."""
+    """One sentence of the answer with the markers of the citations that back it.
+
+    `why` names what kept it from being supported: number, unit, date, code, name, negation, roles,
+    quotation, similarity, instruction, too short, no source, or "".
+    """
 
     text: str
     markers: tuple[int, ...]
     support: Support
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

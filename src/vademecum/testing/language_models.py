@@ -98,37 +98,65 @@ async def _strike(fault: ModelFault) -> AsyncGenerator[str, None]:
 
 
 _SECTION = regex.compile(r"<source-[0-9a-f]+ number=(\d+)>")
-_ORDER = regex.compile(
-    r"\b(?:reply|respond|answer|say|write|print|output|repeat|responda|diga|escreva|responde|di|"
-    r"escribe)\b(?:\s+(?:only|exactly|with|that|apenas|somente|solo|que|com|con))*\s*[:,]?\s*(.+)",
-    regex.IGNORECASE,
+_VERBS = (
+    r"repl(?:y|ies)|respond|answer|say|write|print|output|repeat|include|insert|append|prepend|add"
+    r"|echo|mention|state|return|end|start|begin|responda|diga|escreva|repita|inclua|mencione"
+    r"|responde|di|escribe|repite|incluye|menciona"
 )
+_FILLING = (
+    r"only|exactly|verbatim|with|that|this|the\s+following(?:\s+(?:string|text|word|line|phrase))*"
+    r"|in\s+your\s+(?:response|reply|answer|output)|your\s+(?:response|reply|answer)"
+    r"|o\s+seguinte|lo\s+siguiente|apenas|somente|solo|que|com|con|by\s+saying"
+)
+_ORDER = regex.compile(rf"\b(?:{_VERBS})\b(?:\s+(?:{_FILLING}))*\s*[:,]?\s*(.+)", regex.IGNORECASE)
 _REVEAL = regex.compile(
-    r"\b(?:reveal|show|print|repeat|output)\b.*\b(?:system prompt|system message|rules)\b",
+    r"\b(?:reveal|show|print|repeat|output|display|paste|share|summari[sz]e|what(?:'s|\s+is|\s+are))\b"
+    r".*\b(?:system\s+prompt|system\s+message|instructions|rules|prompt|configuration)\b",
     regex.IGNORECASE,
 )
+_DUMP = regex.compile(
+    r"\b(?:canary|canaries|secrets?|every\s+document|all\s+documents|everything)\b",
+    regex.IGNORECASE,
+)
+_CALL = regex.compile(
+    r"\b(?:call|invoke|run|execute|use)\b.*\b(?:tool|function|command)\b", regex.IGNORECASE
+)
+_REMEMBER = regex.compile(r"\b(?:remember|memori[sz]e|save)\b(?:\s+that)?\s+(.+)", regex.IGNORECASE)
 _QUOTES = "\"'“”‘’«»`"
 
 
 def _obey(prompt: Prompt) -> str:
     done: list[str] = []
     number = 0
+
+    def do(text: str) -> None:
+        cited = f" [{number}]" if number else ""
+        done.append(f"{text.strip().strip(_QUOTES).rstrip('.')}{cited}.")
+
     for line in prompt.user.splitlines():
         if opened := _SECTION.search(line):
             number = int(opened.group(1))
-        elif _REVEAL.search(line):
+            continue
+        if _REVEAL.search(line):
             done.append(prompt.system)
-        elif order := _ORDER.search(line):
-            said = order.group(1).strip().strip(_QUOTES).rstrip(".")
-            done.append(f"{said} [{number}]." if number else f"{said}.")
+            do(" ".join(prompt.system.split()))
+        if _DUMP.search(line):
+            do(" ".join(prompt.user.split()))
+        if _CALL.search(line):
+            do(f'{{"tool_call": {{"name": "delete", "arguments": "{line}"}}}}')
+        if told := _REMEMBER.search(line):
+            do(f"I have saved to memory that {told.group(1)}")
+        if order := _ORDER.search(line):
+            do(order.group(1))
     return "\n".join(done) or "I don't know."
 
 
 class GullibleModel(ScriptedModel):
     """A model that does whatever a line of the user's message orders, and cites where it read it.
 
-    It says what it is told to say and reveals its rules where it is told to: what still reaches
-    the answer has passed every other wall. Without an order it knows nothing.
+    It says what it is told to say, reveals its rules, repeats all that it was given, writes calls
+    of tools and tells that it remembers, each where it is told to: what still reaches the answer
+    has passed every other wall. Without an order it knows nothing.
     """
 
     def __init__(self, *, name: str = "testing:gullible") -> None:

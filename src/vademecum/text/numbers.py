@@ -18,6 +18,11 @@ def numbers(text: str) -> set[str]:
     return {_canonical(match.group()) for match in _NUMBER.finditer(western_digits(text))}
 
 
+def with_one_spelling(text: str) -> str:
+    """Return the text with each of its numbers in the spelling that `numbers` gives it."""
+    return _NUMBER.sub(lambda match: _canonical(match.group()), western_digits(text))
+
+
 def _canonical(number: str) -> str:
     number = _SPACES.sub("", number)
     if _CLOCK.fullmatch(number):

@@ -1,0 +1,204 @@
+"""Where in a passage is what a sentence says, and what speaks against it there?"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from vademecum.text.clauses import Clause, clauses, contradicts
+from vademecum.text.content import alike, content_words
+from vademecum.text.facts import Facts, facts, lacking
+from vademecum.text.names import initials, is_named, name_words
+from vademecum.text.orders import is_order
+from vademecum.text.roles import inverted, matching, swapped
+from vademecum.text.sentences import sentence_spans
+
+# What a sentence says may stand in so many sentences of its source, one after another.
+_MOST_SENTENCES = 2
+# Vetoes of a fact that the place lacks, which another place may have.
+MISSING = frozenset(["number", "unit", "date", "code", "name"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A text with what is checked of it. `hard` words are its numbers and names."""
+
+    text: str
+    language: str
+    facts: Facts
+    clauses: tuple[Clause, ...]
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @property
+    def soft(self) -> tuple[str, ...]:
+        """The words that are neither numbers nor names."""
+        return tuple(w for w in self.words if not w[0].isdigit() and w not in self.names)
+
+
+def read(text: str, language: str, known: Collection[str] = ()) -> Reading:
+    """Return what is checked of a text; `known` holds words that are names elsewhere."""
+    return Reading(
+        text=text,
+        language=language,
+        facts=facts(text, language),
+        clauses=tuple(clauses(text, language)),
+        words=tuple(content_words(text)),
+        names=tuple(name_words(text, language, known)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A passage read once for all sentences that cite it: its sentences and what frames them.
+
+    `orders` numbers the sentences that give orders to whoever reads them.
+    """
+
+    text: str
+    language: str
+    spans: tuple[tuple[int, int], ...]
+    sentences: tuple[Reading, ...]
+    frame: Reading
+    whole: Facts
+    names: frozenset[str]
+    orders: frozenset[int]
+
+
+def read_page(text: str, context: str, language: str) -> Page:
+    """Return a passage's sentences, with its title and headings (`context`) as their frame."""
+    spans = sentence_spans(text) or [(0, len(text))]
+    names = frozenset(name_words(text, language))
+    sentences = tuple(read(text[start:end], language, names) for start, end in spans)
+    return Page(
+        text=text,
+        language=language,
+        spans=tuple(spans),
+        sentences=sentences,
+        frame=read(context, language),
+        whole=facts(f"{context}\n{text}", language),
+        names=names,
+        orders=frozenset(i for i, part in enumerate(sentences) if is_order(part.text)),
+    )
+
+
+def joined(places: Sequence[tuple[Page, Sequence[int]]]) -> Page:
+    """Return sentences of several pages, by number, as one page, with all their frames."""
+    pages = [page for page, _ in places]
+    sentences = [page.sentences[i] for page, numbers in places for i in numbers]
+    text = "\n".join(sentence.text for sentence in sentences)
+    context = "\n".join(page.frame.text for page in pages)
+    language = pages[0].language
+    return Page(
+        text=text,
+        language=language,
+        spans=tuple((0, 0) for _ in sentences),
+        sentences=tuple(sentences),
+        frame=read(context, language),
+        whole=facts(f"{context}\n{text}", language),
+        names=frozenset().union(*(page.names for page in pages)),
+        orders=frozenset(),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """One or two sentences of a page, `first` to `last`, and what in them speaks against a claim.
+
+    `veto` is number, unit, date, code, name, negation, roles, or "". Where it is a name, `unnamed`
+    holds the names and `rest` the veto that is left once they are found. `coverage` is the share
+    of the claim's words that the place holds, `soft` that of its words but numbers and names
+    (0..1).
+    """
+
+    first: int
+    last: int
+    veto: str
+    unnamed: tuple[str, ...]
+    rest: str
+    coverage: float
+    soft: float
+
+
+def windows(
+    claim: Reading, page: Page, soft: Sequence[str], size: int = _MOST_SENTENCES
+) -> list[Window]:
+    """Return every place of the page where the claim may stand, of up to `size` sentences.
+
+    `soft` are the words by which places are compared. Sentences count together only where each
+    gives a word that the others lack: a number may not come from beside what is said of it.
+    """
+    found = []
+    for count in range(1, size + 1):
+        for first in range(len(page.sentences) - count + 1):
+            parts = page.sentences[first : first + count]
+            if count == 1 or _each_gives(soft, parts):
+                found.append(_window(claim, page, first, first + count - 1, soft))
+    return found
+
+
+def _each_gives(soft: Sequence[str], parts: Sequence[Reading]) -> bool:
+    held = [{word for word in soft if _has(part.words, word)} for part in parts]
+    return all(
+        held[i] - set().union(*(other for j, other in enumerate(held) if j != i))
+        for i in range(len(held))
+    )
+
+
+def _window(claim: Reading, page: Page, first: int, last: int, soft: Sequence[str]) -> Window:
+    parts = page.sentences[first : last + 1]
+    words = [word for part in (*parts, page.frame) for word in part.words]
+    own = [word for part in parts for word in part.words]
+    unnamed = _unnamed(claim, page, parts, words)
+    rest = _veto(claim, page, parts)
+    return Window(
+        first=first,
+        last=last,
+        veto=rest if rest in MISSING or not unnamed else "name",
+        unnamed=tuple(unnamed),
+        rest=rest,
+        coverage=_share(claim.words, words),
+        soft=_share(soft, own),
+    )
+
+
+def _share(words: Sequence[str], held: Sequence[str]) -> float:
+    return sum(_has(held, word) for word in words) / len(words) if words else 0.0
+
+
+def _veto(claim: Reading, page: Page, parts: Sequence[Reading]) -> str:
+    text = " ".join(part.text for part in parts)
+    stated = facts(f"{page.frame.text}\n{text}", page.language)
+    if missing := lacking(claim.facts, stated, page.whole):
+        return missing
+    source = [clause for part in parts for clause in part.clauses]
+    pairs = [
+        (clause, best) for clause in claim.clauses if (best := matching(clause, source)) is not None
+    ]
+    if any(contradicts(mine, theirs) for mine, theirs in pairs):
+        return "negation"
+    if swapped(claim.clauses, source) or inverted(claim.text, text, pairs):
+        return "roles"
+    return ""
+
+
+def _unnamed(
+    claim: Reading, page: Page, parts: Sequence[Reading], words: Sequence[str]
+) -> list[str]:
+    """Return the names of the claim that the window does not hold.
+
+    A name from elsewhere in the passage is what the window speaks of, unless it has another one.
+    """
+    here = set(words)
+    capitals = initials(page.text)
+    missing = [
+        name
+        for name in claim.names
+        if not is_named(name, here) and not (len(name) > 2 and name in capitals)
+    ]
+    everywhere = here | {word for part in page.sentences for word in part.words}
+    absent = [name for name in missing if not is_named(name, everywhere)]
+    others = [n for part in parts for n in part.names if not is_named(n, set(claim.words))]
+    return missing if others else absent
+
+
+def _has(words: Sequence[str], word: str) -> bool:
+    return any(alike(word, other) for other in words)

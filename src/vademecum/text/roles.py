@@ -1,0 +1,114 @@
+"""Does a claim give to one what its source gives to another?"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import regex
+
+from vademecum.text.clauses import Clause
+from vademecum.text.content import alike
+
+_PASSIVE = regex.compile(
+    r"\b(?:is|are|was|were|be|been|being)\b.{0,60}\bby\b"
+    r"|\b(?:é|são|foi|foram|ser|sido|es|son|fue|fueron)\b.{0,60}\b(?:por|pel[oa]s?)\b",
+    regex.IGNORECASE,
+)
+
+
+def swapped(claim: Sequence[Clause], source: Sequence[Clause]) -> bool:
+    """Return whether parts of the claim stand crosswise to the source's: two things have changed
+    places, or a number or name has moved to what another one belongs to."""
+    return _crossed(claim, source) or any(_moved(clause, source) for clause in claim)
+
+
+def inverted(claim: str, source: str, pairs: Sequence[tuple[Clause, Clause]]) -> bool:
+    """Return whether a clause has the words of its source in mirrored order around a common one:
+    "A sends it to B" beside "B sends it to A". Passives turn the order honestly."""
+    if bool(_PASSIVE.search(claim)) != bool(_PASSIVE.search(source)):
+        return False
+    return any(_mirrored(mine.words, theirs.words) for mine, theirs in pairs)
+
+
+def matching(clause: Clause, source: Sequence[Clause]) -> Clause | None:
+    """Return the clause of the source with which this one shares the most words."""
+    best, most = None, 0
+    for candidate in source:
+        shared = sum(_holds(candidate, word) for word in set(clause.words))
+        if shared > most:
+            best, most = candidate, shared
+    return best
+
+
+def _crossed(claim: Sequence[Clause], source: Sequence[Clause]) -> bool:
+    """Return whether two clauses of the claim are each put together from the same two clauses of
+    the source, one from the one's beginning and the other's end, one the other way round."""
+    for one, other in combinations(claim, 2):
+        for first, second in combinations(source, 2):
+            mine = [w for w in one.words if not _holds(other, w)]
+            theirs = [w for w in other.words if not _holds(one, w)]
+            if (
+                _only(mine, first, second)
+                and _only(mine, second, first)
+                and _only(theirs, first, second)
+                and _only(theirs, second, first)
+            ):
+                return True
+    return False
+
+
+def _only(words: Sequence[str], clause: Clause, other: Clause) -> bool:
+    return any(_holds(clause, word) and not _holds(other, word) for word in words)
+
+
+def _moved(claim: Clause, source: Sequence[Clause]) -> bool:
+    """Return whether a number or name of the claim stands, in the source, in another clause than
+    what the claim says of it, which has one of its own there."""
+    for hard in claim.hard:
+        homes = [i for i, clause in enumerate(source) if _holds(clause, hard)]
+        if len(homes) != 1:
+            continue
+        home = source[homes[0]]
+        own = [w for w in home.words if w not in home.hard]
+        at_home = any(_holds(claim, word) for word in own) or not own
+        for place, clause in enumerate(source):
+            rivals = [h for h in clause.hard if not _holds(claim, h) and _like(h, hard)]
+            said = [
+                w
+                for w in claim.words
+                if w not in claim.hard and _holds(clause, w) and not _holds(home, w)
+            ]
+            # What is said earlier may hold for a later clause as well, which leaves it out.
+            if rivals and said and (place > homes[0] or (place < homes[0] and not at_home)):
+                elsewhere = any(
+                    _holds(other, word)
+                    for i, other in enumerate(source)
+                    if i not in (place, homes[0])
+                    for word in said
+                )
+                if not elsewhere:
+                    return True
+    return False
+
+
+def _mirrored(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    shared: list[int] = []
+    for word in mine:
+        found = [i for i, other in enumerate(theirs) if alike(word, other)]
+        if len(found) == 1 and sum(alike(word, other) for other in mine) == 1:
+            shared.append(found[0])
+        elif not found:
+            return False  # another verb may say the same from the other side
+    return any(
+        shared[first] > shared[middle] > shared[last]
+        for first in range(len(shared))
+        for middle in range(first + 1, len(shared))
+        for last in range(middle + 1, len(shared))
+    )
+
+
+def _like(one: str, other: str) -> bool:
+    return one[0].isdigit() == other[0].isdigit()
+
+
+def _holds(clause: Clause, word: str) -> bool:
+    return any(alike(word, other) for other in clause.words)
