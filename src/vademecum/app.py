@@ -154,13 +154,6 @@ class App:
         """
         return await deliver(self.deliver_parts, sources, scope, wait=wait, on_progress=on_progress)
 
-    async def tend_graph(self) -> bool:
-        """Give the dense leg a graph once the index is large; True if one was built.
-
-        Raises: DatabaseAway.
-        """
-        return self.graph is not None and await self.graph.tend()
-
     async def changes(
         self, *, scope: Scope, after: tuple[int, int] = FIRST, limit: int = 1_000
     ) -> list[ChangeEvent]:

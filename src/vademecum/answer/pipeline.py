@@ -159,10 +159,7 @@ async def answer(
     whole = _assemble(
         question, draft, mode, passages, timings, conversation_id or ConversationId(new_uuid())
     )
-    versions = {
-        "space": parts.retrieve.embedder.space.name,
-        "language_model": parts.language_model.name if parts.language_model else "",
-    }
+    record = answer_record(whole, searches, _versions(parts), draft.removed)
     trace = Trace(
         id=whole.trace_id,
         kind="ask",
@@ -170,10 +167,18 @@ async def answer(
         documents=tuple({p.source.document_id for p in passages}),
         chunks=tuple(p.source.chunk.id for p in passages),
         created_at=clock.now(),
-        record=answer_record(whole, searches, versions, draft.removed),
+        record=record,
     )
     await parts.records.record_answer(scope, whole, trace)
     yield Done(answer=whole)
+
+
+def _versions(parts: AnswerParts) -> dict[str, str]:
+    model = parts.language_model
+    return {
+        "space": parts.retrieve.embedder.space.name,
+        "language_model": model.name if model else "",
+    }
 
 
 def _bounded(asked: Sequence[str]) -> list[str]:

@@ -4,11 +4,19 @@ from psycopg import AsyncConnection, sql
 
 from vademecum.model.index import IndexGeneration
 from vademecum.postgres.pool import clear_errors
-from vademecum.postgres.queries import load
 
 # Below this many chunks comparing all is as quick; a graph costs half a millisecond a chunk.
 GRAPH_FROM = 50_000
-_SQL = load("graph")
+_STATE = """
+-- Over all tenants: the graph is one. No more rows are counted than are asked for.
+SELECT (SELECT count(*) FROM (SELECT FROM vademecum.chunk_vector v
+                              WHERE v.generation = %(generation)s::int
+                              LIMIT %(fewest)s::int) AS counted) >= %(fewest)s::int AS large,
+       EXISTS (SELECT FROM pg_index i
+               WHERE i.indexrelid = to_regclass(format('vademecum.chunk_vector_graph_%%s',
+                                                       %(generation)s::int))
+                 AND i.indisvalid) AS whole
+"""
 # In bulk: a graph that fits into this memory is built several times as fast.
 _MEMORY = "SET maintenance_work_mem = '1GB'"
 # Rows that have a last day are few, and searched beside it (see `nearest_chunks` in the schema).
@@ -39,7 +47,7 @@ class PostgresGraph:
         with clear_errors():
             async with await AsyncConnection.connect(self._url, autocommit=True) as connection:
                 cursor = await connection.execute(
-                    _SQL["graph_state"], {"generation": generation, "fewest": self._fewest}
+                    _STATE, {"generation": generation, "fewest": self._fewest}
                 )
                 row = await cursor.fetchone()
                 large, whole = row or (False, False)

@@ -33,15 +33,20 @@ async def work(app: App) -> None:
             _for_ever("reconcile", lambda: reconcile(app.reconcile_parts), RECONCILE_SECONDS)
         )
         tasks.create_task(_for_ever("retire", lambda: retire(app.retain_parts), RETIRE_SECONDS))
-        tasks.create_task(_for_ever("graph", app.tend_graph, GRAPH_SECONDS))
+        tasks.create_task(_for_ever("graph", lambda: _tend(app), GRAPH_SECONDS))
 
 
 async def once(app: App) -> tuple[Reconciled, Retired]:
     """Do all that there is to do now, and return what was mended and let go."""
     mended = await reconcile(app.reconcile_parts)
     await app.catalogue.jobs.drain(partial(ingest_revision, app.ingest_parts))
-    await app.tend_graph()
+    await _tend(app)
     return mended, await retire(app.retain_parts)
+
+
+async def _tend(app: App) -> bool:
+    """Give the dense leg a graph once the index is large; True if one was built."""
+    return app.graph is not None and await app.graph.tend()
 
 
 async def _for_ever(name: str, do: Callable[[], Awaitable[object]], seconds: float) -> None:

@@ -2,10 +2,12 @@
 
 from pathlib import PurePosixPath
 
+from vademecum.text.normalise import clean
+
 
 def name_of(uri: str) -> str:
     """Return the last part without its ending, with blanks for the signs that stand for them."""
-    return PurePosixPath(uri).stem.replace("-", " ").replace("_", " ") or uri
+    return clean(PurePosixPath(uri).stem.replace("-", " ").replace("_", " ") or uri)
 
 
 def suffix_of(uri: str) -> str:
