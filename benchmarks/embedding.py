@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+from bench_support import EXAMPLES, read, report, sentences, vocabulary
 from numpy.typing import NDArray
-from support import EXAMPLES, read, report, sentences, vocabulary
 
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.embedders.e5_convert import ModelFiles, open_model

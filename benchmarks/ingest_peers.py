@@ -36,7 +36,7 @@ def ours(corpus: Any) -> dict[str, Any]:
 
 async def _ours(corpus: Any) -> dict[str, Any]:
     import psycopg
-    from support import SCOPE, Lookup, Meter, metered, opened_line, percentile, source
+    from bench_support import SCOPE, Lookup, Meter, metered, opened_line, percentile, source
 
     known = dict(zip(corpus.texts, corpus.vecs, strict=True))
     embedder = Lookup(known | dict(zip(corpus.q_texts, corpus.q_vecs, strict=True)))
@@ -206,7 +206,7 @@ def main() -> None:
         return
     if not options.peers or not Path(options.peers, "corpus.py").is_file():
         sys.exit("name the folder of corpus.py and peers.py with --peers or VADE_PEERS")
-    from support import report
+    from bench_support import report
 
     measured: dict[str, list[dict[str, Any]]] = {name: [] for name in options.only}
     for _ in range(options.repeats):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support import (
+from bench_support import (
     SCOPE,
     CountingHash,
     generated_documents,

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pypdfium2
+from bench_support import report, sentences, vocabulary
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
-from support import report, sentences, vocabulary
 
 from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.adapters.parsers.pdf import parse_pdf

@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench_support import SCOPE, opened_line, report
 from kept_states import KeptSession, open_kept
 from quality_sets import Collection, Question, Target, Task, collections
-from support import SCOPE, opened_line, report
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.embedders.e5_convert import ensure_model

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support import (
+from bench_support import (
     SCOPE,
     CountingHash,
     Line,

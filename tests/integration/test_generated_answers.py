@@ -14,7 +14,7 @@ from vademecum.errors import EmbeddingInvalid
 from vademecum.model.answer import Answer, Checked, Done, Event, Retrieved, Usage
 from vademecum.model.principal import Scope
 from vademecum.ports.language_model import LanguageModel
-from vademecum.retrieve.pipeline import RetrieveParts
+from vademecum.retrieve.pipeline import DEFAULT_RANKING, RetrieveParts
 from vademecum.testing.embedders import Fault, HashEmbedder
 from vademecum.testing.language_models import (
     GullibleModel,
@@ -61,7 +61,14 @@ async def make_parts(
     await shelf.add(sources, HashEmbedder())
     asking = embedder or HashEmbedder()
     return AnswerParts(
-        retrieve=RetrieveParts(store=shelf.store, index=shelf, embedder=asking, clock=TestClock()),
+        retrieve=RetrieveParts(
+            store=shelf.store,
+            index=shelf,
+            embedder=asking,
+            encoder=asking,
+            clock=TestClock(),
+            ranking=DEFAULT_RANKING,
+        ),
         records=InMemoryRecords(),
         encoder=asking,
         language_model=model,

@@ -147,7 +147,8 @@ BEGIN
             WHERE o.counted
             GROUP BY 1, 2, 3, 4, 5;
     ELSIF TG_OP = 'TRUNCATE' THEN
-        TRUNCATE term_count, term_delta;
+        DELETE FROM term_count;
+        DELETE FROM term_delta;
     ELSE
         INSERT INTO term_delta (tenant, generation, term, collection, access_set, chunks)
             SELECT side.tenant, side.generation, u.term, side.collection, side.access_set,
