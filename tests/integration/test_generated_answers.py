@@ -232,11 +232,11 @@ async def test_a_sentence_is_shown_before_the_next_is_written() -> None:
 
 async def test_without_the_embedder_sentences_are_checked_by_their_words() -> None:
     broken = {number: Fault(error=EmbeddingInvalid("broken")) for number in range(1, 9)}
-    pieces = [
+    said = (
         "A refund for a ticket takes 5 days [1]. A refund takes 6 days [1]. "
         "Fees for it are not paid back soon [1]."
-    ]
-    parts = await make_parts(ScriptedModel([pieces]), embedder=HashEmbedder(faults=broken))
+    )
+    parts = await make_parts(ScriptedModel([said]), embedder=HashEmbedder(faults=broken))
     _, whole = await ask(parts)
     assert [s.text for s in whole.sentences] == [
         "A refund for a ticket takes 5 days.",
