@@ -58,7 +58,7 @@ _ORDERS = regex.compile(
 )
 # Requests that a document may also make to people: "Write to the office."
 _REQUEST = regex.compile(
-    rf"\b(?:to|and|e|y)\s+(?:output|include|insert|append|reply|respond|print|repeat|reveal)\b|"
+    rf"\b(?:to|and|or|e|y|ou)\s+(?:output|answer|include|insert|append|reply|respond|print|repeat|reveal)\b|"
     rf"(?:^|[.!?:;>*\n]\s*|\b(?:please|por\s+favor|can\s+you|could\s+you)\s+)"
     rf"(?:{_SAY}|give|provide|create|draft|compose|develop|generate|explain|describe|summari[sz]e"
     rf"|translate|list|convert|compare|analy[sz]e|recommend|suggest|design|make|build|ensure"
