@@ -28,8 +28,8 @@ _NOT_ANYWHERE = regex.compile(
     r"|(?<!\p{L})(?:не|нет|ни|нельзя|никогда|никто)(?!\p{L})"
 )
 _FORBIDDEN = regex.compile(
-    r"(?<!\p{L})(?:forbid\w*|forbade|prohibit\w*|ban|bans|banned|refuse[sd]?|disallow\w*"
-    r"|proib\w*|vedad[oa]s?|vetad[oa]s?|prohib\w*|impedid[oa]s?|recusad[oa]s?|rechazad[oa]s?"
+    r"(?<!\p{L})(?:forbid\w*|forbade|prohibit\w*|ban|bans|banned|disallow\w*"
+    r"|proib\w*|vedad[oa]s?|vetad[oa]s?|prohib\w*|impedid[oa]s?"
     r"|interdit\w*|verboten)(?!\p{L})"
 )
 # Verbs and adjectives by which rules allow, demand, or hold. Forms of one kind say the same.
@@ -54,6 +54,8 @@ _CONDITION = regex.compile(
     r"^\W*(?:if|unless|when|si|caso|quando|cuando|a\s+menos|salvo|senao|quien|quem|those\s+who)\s"
 )
 _CONDITION_PT = regex.compile(rf"^\W*se\s|{_CONDITION.pattern}")
+# To be lacking is to be without.
+_LACKS = frozenset(["falta", "faltam", "faltan", "faltar", "lack", "lacks", "lacking", "fails"])
 _NEAR = 3  # content words after the denial that it is about
 
 
@@ -128,6 +130,7 @@ def _lacks(one: Clause, other: Clause) -> bool:
     return any(
         any(alike(word, has) for has in other.words)
         and not other.negative
+        and not any(lack in other.words for lack in _LACKS)
         and not any(alike(word, has) for has in other.without)
         for word in one.without
     )

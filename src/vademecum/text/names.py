@@ -41,6 +41,7 @@ def name_words(text: str, language: str, known: Collection[str] = ()) -> list[st
                 following is not None
                 and text[match.end() : following.start()] == " "
                 and _is_capital(following.group())
+                and not _is_no_name(following.group())
                 and len(following.group()) > 1
             )
             if not (joined or fold(word) in known or _is_acronym(word)):
@@ -80,4 +81,5 @@ def _is_acronym(word: str) -> bool:
 
 
 def _is_no_name(word: str) -> bool:
-    return word == "I" or is_month(word) or bool(weekdays(word))
+    has_digit = any(letter.isdigit() for letter in word)
+    return word == "I" or has_digit or is_month(word) or bool(weekdays(word))

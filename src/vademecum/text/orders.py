@@ -58,7 +58,8 @@ _ORDERS = regex.compile(
 )
 # Requests that a document may also make to people: "Write to the office."
 _REQUEST = regex.compile(
-    rf"(?:^|[.!?:;>*\n]\s*|\b(?:please|por\s+favor|can\s+you|could\s+you|to|and|e|y)\s+)"
+    rf"\b(?:to|and|or|e|y|ou)\s+(?:output|answer|include|insert|append|reply|respond|print|repeat|reveal)\b|"
+    rf"(?:^|[.!?:;>*\n]\s*|\b(?:please|por\s+favor|can\s+you|could\s+you)\s+)"
     rf"(?:{_SAY}|give|provide|create|draft|compose|develop|generate|explain|describe|summari[sz]e"
     rf"|translate|list|convert|compare|analy[sz]e|recommend|suggest|design|make|build|ensure"
     rf"|incorporate|use|utili[sz]e|try|consider|paste|share|put|encode|decode|perform|do|follow"
@@ -80,8 +81,8 @@ def is_order(text: str) -> bool:
 
 
 def is_request(text: str) -> bool:
-    """Return whether a text asks its reader, people included, to do something."""
-    return _REQUEST.search(text) is not None
+    """Return whether a text asks its reader, people included, for something, or to do something."""
+    return _REQUEST.search(text) is not None or text.rstrip().endswith(("?", "？", "؟"))
 
 
 def asks_for_orders(question: str) -> bool:

@@ -68,8 +68,6 @@ def _moved(claim: Clause, source: Sequence[Clause]) -> bool:
         if len(homes) != 1:
             continue
         home = source[homes[0]]
-        own = [w for w in home.words if w not in home.hard]
-        at_home = any(_holds(claim, word) for word in own) or not own
         for place, clause in enumerate(source):
             rivals = [h for h in clause.hard if not _holds(claim, h) and _like(h, hard)]
             said = [
@@ -78,7 +76,7 @@ def _moved(claim: Clause, source: Sequence[Clause]) -> bool:
                 if w not in claim.hard and _holds(clause, w) and not _holds(home, w)
             ]
             # What is said earlier may hold for a later clause as well, which leaves it out.
-            if rivals and said and (place > homes[0] or (place < homes[0] and not at_home)):
+            if rivals and said and place > homes[0]:
                 elsewhere = any(
                     _holds(other, word)
                     for i, other in enumerate(source)
