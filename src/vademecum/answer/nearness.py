@@ -8,9 +8,9 @@ import numpy as np
 from vademecum.answer.evidence import Page, Reading, Window
 from vademecum.errors import EmbeddingInvalid
 from vademecum.model.answer import Support
-from vademecum.model.embedding import FloatArray, TokenStates
+from vademecum.model.embedding import FloatArray
 from vademecum.ports.embedder import TokenEncoder
-from vademecum.rank.maxsim import normalised
+from vademecum.rank.maxsim import best_cosines, normalised
 
 # Late interaction of multilingual-e5-small between a sentence and what states it, as the mean over
 # the sentence's tokens of the best cosine. Chosen on the development half of the 60 pairs: places
@@ -62,7 +62,8 @@ class Nearness:
 
     def __init__(self, encoder: TokenEncoder | None) -> None:
         self._encoder = encoder
-        self._states: dict[str, TokenStates] = {}
+        self._vectors: dict[str, FloatArray] = {}
+        self._rows: dict[str, FloatArray] = {}
 
     async def measure(
         self, text: str, claim: Reading, page: Page, places: Sequence[Window]
@@ -71,8 +72,8 @@ class Nearness:
         if self._encoder is None:
             return [_by_words(place) for place in places]
         await self._encode([text, *(sentence.text for sentence in page.sentences)])
-        asked = self._rows(text)
-        each = [best_cosines(asked, self._rows(s.text)) for s in page.sentences]
+        asked = self._rows[text]
+        each = [best_cosines(asked, self._rows[s.text]) for s in page.sentences]
         return [_near(place, each) for place in places]
 
     async def translated(self, names: Sequence[str], words: Sequence[str]) -> bool:
@@ -83,12 +84,12 @@ class Nearness:
         return all(any(self._same(name, word) for word in set(words)) for name in names)
 
     def _same(self, name: str, word: str) -> bool:
-        cosine = float(self._states[name].vector @ self._states[word].vector)
+        cosine = float(self._vectors[name] @ self._vectors[word])
         alike = name[:_NAME_LETTERS] == word[:_NAME_LETTERS] or _scripts_differ(name, word)
         return cosine >= (_SAME_NAME_ALIKE if alike else _SAME_NAME)
 
     async def _encode(self, texts: Sequence[str]) -> None:
-        new = [text for text in dict.fromkeys(texts) if text not in self._states]
+        new = [text for text in dict.fromkeys(texts) if text not in self._rows]
         if not new or self._encoder is None:
             return
         states = await self._encoder.encode(new, "passage")
@@ -99,19 +100,8 @@ class Nearness:
         for text, state in zip(new, states, strict=True):
             if not (np.isfinite(state.states).all() and np.isfinite(state.vector).all()):
                 raise EmbeddingInvalid("the encoder gave states that are not finite")
-            self._states[text] = state
-
-    def _rows(self, text: str) -> FloatArray:
-        states = self._states[text].states
-        return normalised(states, np.zeros(states.shape[1], np.float32))
-
-
-def best_cosines(query: FloatArray, passage: FloatArray) -> FloatArray:
-    """Return, for each row of `query` (q, d), its best cosine with a row of `passage`: (q,)."""
-    if not len(passage):
-        return np.zeros(len(query), np.float32)
-    best: FloatArray = (query @ passage.T).max(axis=1)
-    return best
+            self._vectors[text] = state.vector
+            self._rows[text] = normalised(state.states, np.zeros(len(state.vector), np.float32))
 
 
 def _near(place: Window, each: Sequence[FloatArray]) -> Near:

@@ -19,11 +19,13 @@ from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.revision import sparse
 from vademecum.postgres.unit_of_work import collections_of, transaction
-from vademecum.postgres.upkeep import FEWEST_OF_LANGUAGE, SAMPLED
+from vademecum.postgres.upkeep import SAMPLED
 from vademecum.text.language import UNKNOWN
 
 _SQL = load("index")
 _GENERATION = load("generation")
+# A mean over fewer chunks is noise.
+_FEWEST_OF_LANGUAGE = 20
 
 
 async def current_generation(
@@ -98,7 +100,7 @@ class PostgresIndex:
                     "generation": self._generation.id,
                     "collections": collections_of(scope),
                     "exact_below": self._exact_below,
-                    "fewest": FEWEST_OF_LANGUAGE,
+                    "fewest": _FEWEST_OF_LANGUAGE,
                     "sampled": SAMPLED,
                 },
             )

@@ -16,8 +16,6 @@ from vademecum.postgres.unit_of_work import transaction
 
 _SQL = load("upkeep")
 _FOLDED = 50_000
-# A mean over fewer chunks is noise (see the ranking notes on mixed collections).
-FEWEST_OF_LANGUAGE = 20
 SAMPLED = 200
 
 

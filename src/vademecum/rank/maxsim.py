@@ -32,8 +32,16 @@ def maxsim(query: FloatArray, passage: FloatArray, weights: FloatArray | None = 
     """
     if not len(query) or not len(passage):
         return 0.0
-    best = (query @ passage.T).max(axis=1)
-    return float(np.average(best, weights=weights))
+    return float(np.average(best_cosines(query, passage), weights=weights))
+
+
+def best_cosines(query: FloatArray, passage: FloatArray) -> FloatArray:
+    """Return, for each unit row of `query` (q, d), its best cosine with a unit row of `passage`
+    (p, d): shape (q,); zeros where there is none."""
+    if not len(passage):
+        return np.zeros(len(query), np.float32)
+    best: FloatArray = (query @ passage.T).max(axis=1)
+    return best
 
 
 def packed_signs(states: FloatArray, mean: FloatArray) -> bytes:

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from vademecum.model.embedding import FloatArray, TokenStates
 from vademecum.model.ids import ChunkId
 from vademecum.rank.fuse import standardised
@@ -48,9 +46,3 @@ def reordered(
         if item not in final:
             final[item] = lowest - (place + 1 - len(first))
     return final
-
-
-def spread(values: Mapping[ChunkId, float]) -> float:
-    """Return how far the best value stands above the mean of the next four; 0 with one only."""
-    ordered = sorted(values.values(), reverse=True)
-    return float(ordered[0] - np.mean(ordered[1:5])) if len(ordered) > 1 else 0.0

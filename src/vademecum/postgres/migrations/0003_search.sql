@@ -54,6 +54,12 @@ CREATE TABLE term_delta (
 );
 CREATE INDEX term_delta_term ON term_delta (tenant, generation, term);
 
+-- Both together, to be added up; only functions of the owner read it.
+CREATE VIEW term_counts WITH (security_invoker = true) AS
+    SELECT tenant, generation, term, collection, access_set, chunks FROM term_count
+    UNION ALL
+    SELECT tenant, generation, term, collection, access_set, chunks FROM term_delta;
+
 -- What cosines are measured against: sums of vectors by permissions, as the term counts, so that
 -- nothing of a document which somebody may not see is in what they are shown; and a sample. They
 -- stand still until what they are made of has doubled.
@@ -128,23 +134,28 @@ AS $$
         ELSE -1 END
 $$;
 
+-- What is out of force is not counted; whoever writes a row need not know it.
+CREATE FUNCTION set_counted() RETURNS trigger
+LANGUAGE plpgsql SET search_path = vademecum, public, pg_temp
+AS $$
+BEGIN
+    NEW.counted := NEW.valid_until > now();
+    RETURN NEW;
+END $$;
+CREATE TRIGGER set_counted BEFORE INSERT OR UPDATE ON chunk_terms
+    FOR EACH ROW EXECUTE FUNCTION set_counted();
+
 CREATE FUNCTION count_terms() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = vademecum, public, pg_temp
 AS $$
 BEGIN
-    IF TG_OP = 'INSERT' THEN
+    IF TG_OP IN ('INSERT', 'DELETE') THEN
         INSERT INTO term_delta (tenant, generation, term, collection, access_set, chunks)
-            SELECT n.tenant, n.generation, u.term, n.collection, n.access_set, count(*)
-            FROM new_rows n
-            CROSS JOIN LATERAL unnest(n.terms || ARRAY[0, language_term(n.language)]) AS u (term)
-            WHERE n.counted
-            GROUP BY 1, 2, 3, 4, 5;
-    ELSIF TG_OP = 'DELETE' THEN
-        INSERT INTO term_delta (tenant, generation, term, collection, access_set, chunks)
-            SELECT o.tenant, o.generation, u.term, o.collection, o.access_set, -count(*)
-            FROM old_rows o
-            CROSS JOIN LATERAL unnest(o.terms || ARRAY[0, language_term(o.language)]) AS u (term)
-            WHERE o.counted
+            SELECT r.tenant, r.generation, u.term, r.collection, r.access_set,
+                   CASE TG_OP WHEN 'INSERT' THEN count(*) ELSE -count(*) END
+            FROM changed_rows r
+            CROSS JOIN LATERAL unnest(r.terms || ARRAY[0, language_term(r.language)]) AS u (term)
+            WHERE r.counted
             GROUP BY 1, 2, 3, 4, 5;
     ELSIF TG_OP = 'TRUNCATE' THEN
         DELETE FROM term_count;
@@ -172,12 +183,12 @@ BEGIN
     RETURN NULL;
 END $$;
 CREATE TRIGGER count_inserted AFTER INSERT ON chunk_terms
-    REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_terms();
+    REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION count_terms();
 CREATE TRIGGER count_updated AFTER UPDATE ON chunk_terms
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION count_terms();
 CREATE TRIGGER count_deleted AFTER DELETE ON chunk_terms
-    REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION count_terms();
+    REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION count_terms();
 CREATE TRIGGER count_truncated AFTER TRUNCATE ON chunk_terms
     FOR EACH STATEMENT EXECUTE FUNCTION count_terms();
 INSERT INTO term_count (tenant, generation, term, collection, access_set, chunks)
@@ -272,9 +283,9 @@ DECLARE
     t text := current_tenant();
 BEGIN
     INSERT INTO chunk_terms (tenant, chunk, generation, document, collection, access_set,
-                             language, valid_from, valid_until, counted, terms, weights)
+                             language, valid_from, valid_until, terms, weights)
         SELECT t, w.chunk, wanted_generation, p.document, p.collection, p.access_set, p.language,
-               p.valid_from, p.valid_until, p.valid_until > now(), w.terms::int[], w.weights
+               p.valid_from, p.valid_until, w.terms::int[], w.weights
         FROM unnest(chunks, index_terms.terms, index_terms.weights) AS w (chunk, terms, weights)
         CROSS JOIN LATERAL place_of(w.chunk) AS p
         ON CONFLICT DO NOTHING;
@@ -318,50 +329,6 @@ BEGIN
         ON CONFLICT (tenant) DO UPDATE SET epoch = p.epoch + 1;
 END $$;
 
--- When is each revision of a document in force? From the day that it names, else from its
--- publication, until a newer one is or until the end of the last day that it names. The first
--- one without a first day but with a last one was in force before we knew it.
-CREATE OR REPLACE FUNCTION set_validity(wanted_document uuid) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = vademecum, public, pg_temp
-AS $$
-DECLARE
-    t text := current_tenant();
-    moved record;
-    ids uuid[];
-BEGIN
-    FOR moved IN
-        WITH own AS (
-            SELECT r.id, r.number,
-                   coalesce(r.effective_from::timestamp AT TIME ZONE 'UTC',
-                            CASE WHEN r.effective_until IS NOT NULL
-                                      AND r.number = min(r.number) OVER ()
-                                 THEN '-infinity' ELSE r.published_at END) AS begins,
-                   coalesce((r.effective_until + 1)::timestamp AT TIME ZONE 'UTC', 'infinity')
-                       AS ends
-            FROM revision r
-            WHERE r.tenant = t AND r.document = wanted_document AND r.valid_from IS NOT NULL
-        ), force AS (
-            SELECT own.id, own.begins,
-                   greatest(own.begins, least(own.ends, min(own.begins) OVER (
-                       ORDER BY own.number ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)))
-                       AS ends
-            FROM own
-        )
-        UPDATE revision r SET valid_from = force.begins, valid_until = force.ends
-            FROM force
-            WHERE r.tenant = t AND r.id = force.id
-              AND (r.valid_from, r.valid_until) IS DISTINCT FROM (force.begins, force.ends)
-            RETURNING r.id, r.valid_from, r.valid_until
-    LOOP
-        ids := ARRAY(SELECT c.id FROM chunk c WHERE c.tenant = t AND c.revision = moved.id);
-        UPDATE chunk_vector v SET valid_from = moved.valid_from, valid_until = moved.valid_until
-            WHERE v.tenant = t AND v.chunk = ANY (ids);
-        UPDATE chunk_terms v SET valid_from = moved.valid_from, valid_until = moved.valid_until,
-                                 counted = moved.valid_until > now()
-            WHERE v.tenant = t AND v.chunk = ANY (ids);
-    END LOOP;
-END $$;
-
 -- Chunks after `after` in the order of their ids, at most `wanted`, with what the index has of
 -- them. A row whose place differs from the truth is put right on the way.
 CREATE FUNCTION check_index(wanted_generation int, after uuid, wanted int)
@@ -383,8 +350,7 @@ BEGIN
                                 p.valid_until);
     UPDATE chunk_terms v
         SET document = p.document, collection = p.collection, access_set = p.access_set,
-            language = p.language, valid_from = p.valid_from, valid_until = p.valid_until,
-            counted = p.valid_until > now()
+            language = p.language, valid_from = p.valid_from, valid_until = p.valid_until
         FROM unnest(ids) AS w (chunk) CROSS JOIN LATERAL place_of(w.chunk) AS p
         WHERE v.tenant = t AND v.chunk = w.chunk AND v.generation = wanted_generation
           AND (v.document, v.collection, v.access_set, v.language, v.valid_from, v.valid_until,
@@ -420,12 +386,9 @@ BEGIN
         RETURN 0;
     END IF;
     SELECT array_agg(n.collection), array_agg(n.access_set) INTO names, sets
-        FROM (SELECT s.collection, s.access_set, sum(s.chunks) AS chunks
-              FROM (SELECT c.collection, c.access_set, c.chunks FROM term_count c
-                    WHERE c.tenant = t AND c.generation = wanted_generation AND c.term = 0
-                    UNION ALL
-                    SELECT d.collection, d.access_set, d.chunks FROM term_delta d
-                    WHERE d.tenant = t AND d.generation = wanted_generation AND d.term = 0) AS s
+        FROM (SELECT c.collection, c.access_set, sum(c.chunks) AS chunks
+              FROM term_counts c
+              WHERE c.tenant = t AND c.generation = wanted_generation AND c.term = 0
               GROUP BY 1, 2) AS n
         LEFT JOIN (SELECT m.collection, m.access_set, sum(m.chunks) AS chunks
                    FROM language_total m
@@ -512,21 +475,16 @@ DECLARE
     sets int[] := visible_access_sets();
 BEGIN
     RETURN QUERY
-        SELECT s.term, sum(s.chunks)::bigint
-        FROM (SELECT c.term, c.chunks FROM term_count c
-              WHERE c.tenant = t AND c.generation = wanted_generation
-                AND c.term = ANY (wanted_terms) AND c.access_set = ANY (sets)
-                AND (wanted_collections IS NULL OR c.collection = ANY (wanted_collections))
-              UNION ALL
-              SELECT d.term, d.chunks FROM term_delta d
-              WHERE d.tenant = t AND d.generation = wanted_generation
-                AND d.term = ANY (wanted_terms) AND d.access_set = ANY (sets)
-                AND (wanted_collections IS NULL OR d.collection = ANY (wanted_collections))) AS s
-        GROUP BY s.term
-        HAVING sum(s.chunks) > 0;
+        SELECT c.term, sum(c.chunks)::bigint
+        FROM term_counts c
+        WHERE c.tenant = t AND c.generation = wanted_generation AND c.term = ANY (wanted_terms)
+          AND c.access_set = ANY (sets)
+          AND (wanted_collections IS NULL OR c.collection = ANY (wanted_collections))
+        GROUP BY c.term
+        HAVING sum(c.chunks) > 0;
 END $$;
 
--- How many chunks of each language may be seen; NULL stands for all languages.
+-- How many chunks of each language, and in all, may be seen.
 CREATE FUNCTION language_statistics(wanted_generation int, wanted_collections text[])
 RETURNS TABLE (term int, chunks bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = vademecum, public, pg_temp
@@ -536,18 +494,13 @@ DECLARE
     sets int[] := visible_access_sets();
 BEGIN
     RETURN QUERY
-        SELECT s.term, sum(s.chunks)::bigint
-        FROM (SELECT c.term, c.chunks FROM term_count c
-              WHERE c.tenant = t AND c.generation = wanted_generation AND c.term <= 0
-                AND c.access_set = ANY (sets)
-                AND (wanted_collections IS NULL OR c.collection = ANY (wanted_collections))
-              UNION ALL
-              SELECT d.term, d.chunks FROM term_delta d
-              WHERE d.tenant = t AND d.generation = wanted_generation AND d.term <= 0
-                AND d.access_set = ANY (sets)
-                AND (wanted_collections IS NULL OR d.collection = ANY (wanted_collections))) AS s
-        GROUP BY s.term
-        HAVING sum(s.chunks) > 0;
+        SELECT c.term, sum(c.chunks)::bigint
+        FROM term_counts c
+        WHERE c.tenant = t AND c.generation = wanted_generation AND c.term <= 0
+          AND c.access_set = ANY (sets)
+          AND (wanted_collections IS NULL OR c.collection = ANY (wanted_collections))
+        GROUP BY c.term
+        HAVING sum(c.chunks) > 0;
 END $$;
 
 -- `ordered_terms` come rarest first, with the chunks that hold each. Only chunks that hold one of
@@ -825,7 +778,7 @@ BEGIN
              AND s.generation = wanted_generation;
 END $$;
 
-REVOKE ALL ON FUNCTION forget_audit, count_terms, fold_terms, place_of, index_vectors, index_terms,
+REVOKE ALL ON FUNCTION forget_audit, set_counted, count_terms, fold_terms, place_of, index_vectors, index_terms,
     known_vectors, index_access, check_index, refresh_frames, document_facts, matching_documents,
     term_statistics, language_statistics, search_keyword, nearest_chunks, language_means,
     search_dense, token_signs FROM PUBLIC;
