@@ -18,7 +18,8 @@ import numpy as np
 import vademecum.adapters.parsers.child  # noqa: F401 - names the readers of each type
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.parsers.dispatch import parse
-from vademecum.app import AVERAGE_LENGTH, App, catalogue_over, compose
+from vademecum.app import AVERAGE_LENGTH, App, compose
+from vademecum.catalogue import catalogue_over
 from vademecum.ingest.retain import Keep
 from vademecum.model.document import ParsedDocument, Source
 from vademecum.model.embedding import FloatArray, Role

@@ -4,16 +4,12 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
-
-from psycopg.conninfo import conninfo_to_dict
 
 from vademecum import opening
 from vademecum import settings as settings_tree
-from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.adapters.clock import SystemClock
 from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.language_models.bpe import BpeCounter
@@ -21,9 +17,9 @@ from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
 from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.answer.pipeline import AnswerParts, answer
 from vademecum.answer.record import retrieval_record
-from vademecum.errors import DatabaseAway
+from vademecum.catalogue import Catalogue, open_catalogue
 from vademecum.ingest.contextualize import CONTEXT_TOKENS
-from vademecum.ingest.deliver import Count, DeliverParts, deliver, ended, outdated_reason
+from vademecum.ingest.deliver import Count, DeliverParts, deliver
 from vademecum.ingest.pipeline import IngestParts
 from vademecum.ingest.reconcile import ReconcileParts
 from vademecum.ingest.retain import Keep, RetainParts
@@ -31,11 +27,10 @@ from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
 from vademecum.model.filter import Filter, check_filter
-from vademecum.model.ids import ConversationId, DocumentId, TraceId, new_uuid
+from vademecum.model.ids import ConversationId, TraceId, new_uuid
 from vademecum.model.index import EXACT_BELOW, IndexGeneration
 from vademecum.model.passage import Retrieval
 from vademecum.model.principal import Scope
-from vademecum.model.purge import Receipt
 from vademecum.model.query import Mode, Query
 from vademecum.model.trace import Trace
 from vademecum.opening import (
@@ -51,19 +46,10 @@ from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
-from vademecum.ports.store import Outdated
-from vademecum.postgres import embedded
-from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.graph import PostgresGraph
 from vademecum.postgres.index import PostgresIndex, current_generation
-from vademecum.postgres.isolation import check_isolation
-from vademecum.postgres.jobs import PostgresJobs
-from vademecum.postgres.migrate import migrate
-from vademecum.postgres.pool import Pool, open_pool
-from vademecum.postgres.record import PostgresRecords
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.postgres.upkeep import PostgresUpkeep
-from vademecum.purge.pipeline import PurgeParts, purge_document, purge_version
 from vademecum.retrieve.fuse import Fusion
 from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking, RetrieveParts, retrieve
 from vademecum.settings import LOCAL_E5, Loaded, Settings
@@ -76,42 +62,6 @@ AVERAGE_LENGTH = 120.0
 
 
 def _uncounted(_done: int, _total: int) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
-    """What can be done without a model: list, read, delete, explain."""
-
-    documents: PostgresDocuments
-    records: PostgresRecords
-    blobs: FolderBlobs
-    jobs: PostgresJobs
-    pool: Pool
-    owner_url: str | None = field(default=None, repr=False)
-    """Of a login that owns the schema, where there is one: it builds the graph."""
-
-    async def delete(self, document_id: DocumentId, *, scope: Scope) -> Receipt:
-        """Delete a document from every store. Raises: DocumentNotFound."""
-        return await purge_document(self._purge_parts, scope, document_id)
-
-    async def remove(self, scope: Scope, deletion: Deletion) -> IngestResult:
-        """Delete what its source says is gone; nothing happens where it is gone already."""
-        place = (deletion.collection, deletion.uri)
-        gone: Receipt | Outdated | None
-        if deletion.version is None:
-            known = await self.documents.find(scope, *place)
-            gone = await self.delete(known, scope=scope) if known else None
-        else:
-            gone = await purge_version(self._purge_parts, scope, *place, deletion.version)
-        if isinstance(gone, Receipt):
-            return ended(deletion.uri, "deleted", "" if gone.complete else "see the receipt")
-        if isinstance(gone, Outdated):
-            return ended(deletion.uri, "unchanged", outdated_reason(gone))
-        return ended(deletion.uri, "unchanged", "there is no such document")
-
-    @property
-    def _purge_parts(self) -> PurgeParts:
-        return PurgeParts(store=self.documents, blobs=self.blobs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,49 +197,6 @@ class App:
                 if isinstance(event, Done):
                     return event.answer
         raise RuntimeError("the answer had no end")
-
-
-def catalogue_over(pool: Pool, blobs: Path) -> Catalogue:
-    """Return the Catalogue of a migrated database, with its originals in the folder `blobs`."""
-    return Catalogue(
-        documents=PostgresDocuments(pool),
-        records=PostgresRecords(pool),
-        blobs=FolderBlobs(blobs),
-        jobs=PostgresJobs(pool),
-        pool=pool,
-    )
-
-
-@asynccontextmanager
-async def open_catalogue(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterator[Catalogue]:
-    """Open the database, bring its schema up to date, check its walls."""
-    database = loaded.settings.database
-    server: embedded.Server | None = None
-    if database.url is None:
-        server = await asyncio.to_thread(embedded.start, loaded.home, progress=tell)
-        url = owner_url = server.url
-        login = None
-    else:
-        url = database.url.get_secret_value()
-        owner_url = database.owner_url.get_secret_value() if database.owner_url else url
-        login = _login(url) if database.owner_url else None
-    try:
-        await asyncio.to_thread(migrate, owner_url, login=login)
-        async with open_pool(url, size=database.pool_size) as pool:
-            await check_isolation(pool)
-            yield replace(catalogue_over(pool, loaded.home / "blobs"), owner_url=owner_url)
-    finally:
-        if server is not None:
-            server.close()
-
-
-def _login(url: str) -> str:
-    login = conninfo_to_dict(url).get("user")
-    if not login:
-        raise DatabaseAway(
-            "DATABASE_URL names no login", hint="with DATABASE_OWNER_URL both need one"
-        )
-    return str(login)
 
 
 @asynccontextmanager

@@ -153,10 +153,14 @@ def test_another_day_is_another_answer(vade: Any, tmp_path: Path) -> None:
     assert [r["valid_until"] for r in history] == ["2026-01-01T00:00:00+00:00", None]
 
 
+# A shell that started the tests in the background lets no process of theirs hear Ctrl-C.
+HEARING = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {START}"
+
+
 def _watching(vade: Any, folder: Path) -> subprocess.Popen[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("VADE_", "DATABASE_"))}
     return subprocess.Popen(
-        [sys.executable, "-c", START, "ingest", str(folder), "-c", "watch", "--watch", "--json"],
+        [sys.executable, "-c", HEARING, "ingest", str(folder), "-c", "watch", "--watch", "--json"],
         env=environment | {"VADE_HOME": str(vade.home)}, cwd=vade.home, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip

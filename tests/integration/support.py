@@ -10,7 +10,8 @@ import psycopg
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.parsers.child import parse
-from vademecum.app import AVERAGE_LENGTH, App, catalogue_over, compose
+from vademecum.app import AVERAGE_LENGTH, App, compose
+from vademecum.catalogue import catalogue_over
 from vademecum.ingest.retain import Keep
 from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
 from vademecum.model.ids import DocumentId, RevisionId

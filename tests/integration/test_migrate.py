@@ -13,7 +13,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from support import OPERATOR, make_bench, paragraphs, source
 
-from vademecum.app import open_catalogue
+from vademecum.catalogue import open_catalogue
 from vademecum.errors import DatabaseAway, ExtensionUnusable, MigrationFailed, ServerVersionWrong
 from vademecum.postgres import embedded
 from vademecum.postgres import migrate as migrate_module

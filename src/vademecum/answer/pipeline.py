@@ -14,6 +14,7 @@ from vademecum.answer.generate import Written, says_unknown, sentences
 from vademecum.answer.markers import Claim, read_markers
 from vademecum.answer.prompt import Built, build, reveals
 from vademecum.answer.record import answer_record
+from vademecum.answer.unknown import part_unknown, unknown
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, PromptTooLong, ServiceAway
 from vademecum.model.answer import (
     Answer,
@@ -37,25 +38,9 @@ from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.store import DocumentStore, RecordStore
 from vademecum.retrieve.pipeline import RetrieveParts, retrieve
 from vademecum.text.greetings import is_greeting
-from vademecum.text.language import detect
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
 
-UNKNOWN = {
-    "en": "I don't know: the documents do not answer this.",
-    "pt": "Não sei: os documentos não respondem a isto.",
-    "es": "No lo sé: los documentos no responden a esto.",
-    "de": "Das weiß ich nicht: Die Dokumente beantworten es nicht.",
-    "fr": "Je ne sais pas : les documents n'y répondent pas.",
-    "hi": "मुझे नहीं पता: दस्तावेज़ इसका उत्तर नहीं देते।",
-    "ne": "मलाई थाहा छैन: कागजातहरूले यसको उत्तर दिँदैनन्।",
-}
-_PART_UNKNOWN = {
-    "en": "The documents do not answer: {part}",
-    "pt": "Os documentos não respondem: {part}",
-    "es": "Los documentos no responden: {part}",
-}
-_LANGUAGES = frozenset(UNKNOWN)
 _SEARCHED = 8
 _READ = 5
 # Each part is two searches at once, over the connections that all requests share.
@@ -266,10 +251,8 @@ async def _extracted(
             )
             yield _keep(draft, "extractive", sentence, (cited,))
         if not chosen and len(asked) > 1:
-            language = detect(part, _LANGUAGES)
-            text = _PART_UNKNOWN.get(language, _PART_UNKNOWN["en"]).format(part=part)
-            unknown = Sentence(text=text, markers=(), support="unsupported")
-            yield _keep(draft, "extractive", unknown, ())
+            said = Sentence(text=part_unknown(part), markers=(), support="unsupported")
+            yield _keep(draft, "extractive", said, ())
 
 
 async def _generated(
@@ -386,7 +369,7 @@ def _assemble(
         for sentence in draft.sentences
     )
     if not known:
-        text = UNKNOWN.get(detect(question, _LANGUAGES), UNKNOWN["en"])
+        text = unknown(question)
     return Answer(
         question=question,
         text=text,

@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 from rich.table import Table
 
-from vademecum.app import Catalogue, open_catalogue
+from vademecum.catalogue import Catalogue, open_catalogue
 from vademecum.cli.options import COMMON, As, AsOf, Collection, Labels, command, day_of, scope_of
 from vademecum.cli.output import escape, out, print_json, visible, working
 from vademecum.errors import DocumentNotFound, UsageError

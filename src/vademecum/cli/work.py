@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from vademecum.app import Catalogue
 from vademecum.app import open as open_app
+from vademecum.catalogue import Catalogue
 from vademecum.cli.documents import named, with_catalogue
 from vademecum.cli.options import COMMON, Collection, command
 from vademecum.cli.output import err, escape, out, print_json, working
