@@ -123,6 +123,70 @@ def test_a_step_that_fails_leaves_nothing_of_itself(
     assert migrate(empty_url) == ["0099_broken"]
 
 
+# A document as the first schema kept it, in two tenants.
+FIRST = """
+INSERT INTO embedding_space (provider, model, revision, dimension, metric, query_prefix,
+                             passage_prefix) VALUES ('t', 'm', '1', 2, 'cosine', '', '');
+INSERT INTO index_generation (space, analyser, average_length, state)
+    SELECT id, '2', 120, 'current' FROM embedding_space;
+SET session_replication_role = replica;
+INSERT INTO access_set (tenant, labels, labels_key) VALUES ('red', '{tenant}', 'k'),
+    ('blue', '{tenant}', 'k');
+INSERT INTO document (tenant, id, collection, uri, title, access_set, metadata, language,
+                      current_revision, effective_until)
+    SELECT s.tenant, md5(s.tenant || 'd')::uuid, 'c', 'u', 't', s.id, '{"season": 2026}', 'pt',
+           md5(s.tenant || 'r')::uuid, CASE s.tenant WHEN 'blue' THEN date '2001-01-01' END
+    FROM access_set s;
+INSERT INTO revision (tenant, id, document, number, state, blob, content_hash, fingerprint,
+                      ingested_by, published_at)
+    SELECT d.tenant, d.current_revision, d.id, 1, 'ready', 'b', 'h', 'f', 'user:local', now()
+    FROM document d;
+INSERT INTO chunk (tenant, id, document, revision, ordinal, start_offset, end_offset, tokens,
+                   heading_path, language, text, context, text_hash)
+    SELECT r.tenant, md5(r.tenant || 'c')::uuid, r.document, r.id, 0, 0, 1, 1, '{}', 'pt', 'x', '',
+           'x'
+    FROM revision r;
+INSERT INTO chunk_vector (tenant, chunk, generation, collection, access_set, language, embedding)
+    SELECT c.tenant, c.id, g.id, 'c', d.access_set, 'pt', '[1,0]'
+    FROM chunk c JOIN document d ON d.tenant = c.tenant AND d.id = c.document
+    CROSS JOIN index_generation g;
+INSERT INTO chunk_terms (tenant, chunk, generation, collection, access_set, terms, weights)
+    SELECT v.tenant, v.chunk, v.generation, 'c', v.access_set, '{7}', '{7:1}/9'
+    FROM chunk_vector v;
+"""
+CARRIED_OVER = """
+SELECT d.tenant, d.given_metadata, v.document = d.id, v.valid_until = r.valid_until,
+       k.document = d.id, k.language, k.counted,
+       (SELECT sum(t.chunks) FROM term_counts t WHERE t.tenant = d.tenant AND t.term = 7)
+FROM document d
+JOIN revision r ON r.tenant = d.tenant AND r.document = d.id
+JOIN chunk_vector v ON v.tenant = d.tenant
+JOIN chunk_terms k ON k.tenant = d.tenant
+ORDER BY d.tenant
+"""
+
+
+def test_c6_what_is_there_is_carried_over_and_the_walls_stand_again(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row-level security hides every row from the owner, too, unless the steps look past it."""
+    steps = migrations()
+    monkeypatch.setattr(migrate_module, "migrations", lambda: steps[:2])
+    migrate(empty_url)
+    path = "SET search_path = vademecum, public"
+    _run(empty_url, path, FIRST)
+    monkeypatch.undo()
+    assert migrate(empty_url) == [step.name for step in steps[2:]]
+    assert _run(empty_url, path, CARRIED_OVER) == [
+        ("blue", {"season": 2026}, True, True, True, "pt", False, None),
+        ("red", {"season": 2026}, True, True, True, "pt", True, 1),
+    ]
+    unforced = "SELECT relname FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity"
+    assert _run(empty_url, unforced) == []
+    forced = "SELECT count(*) FROM pg_class WHERE relforcerowsecurity"
+    assert _run(empty_url, forced) > [(8,)]
+
+
 def test_whoever_waits_too_long_is_told_so(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate_module, "_LOCK_SECONDS", 1)
     with psycopg.connect(empty_url, autocommit=True) as holder:

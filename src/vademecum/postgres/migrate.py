@@ -3,6 +3,8 @@
 import hashlib
 import importlib.metadata
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 
@@ -262,7 +264,8 @@ def _apply(connection: Connection[TupleRow]) -> list[str]:
             continue  # the queue's own upgrades come as migrations of ours
         try:
             with connection.transaction():
-                connection.execute(step.text)
+                with _rows_seen(connection):
+                    connection.execute(step.text)
                 connection.execute(
                     "INSERT INTO migration (name, checksum) VALUES (%s, %s)",
                     (step.name, step.checksum),
@@ -274,3 +277,39 @@ def _apply(connection: Connection[TupleRow]) -> list[str]:
             ) from error
         applied.append(step.name)
     return applied
+
+
+@contextmanager
+def _rows_seen(connection: Connection[TupleRow]) -> Iterator[None]:
+    """Let the owner see the rows of all tenants while the block runs, inside a transaction.
+
+    Where row-level security is forced, whoever tells no tenant changes no row, the owner too: a
+    step would leave what is there as it was.
+    """
+    forced = _forced(connection)
+    for table in forced:
+        connection.execute(
+            sql.SQL("ALTER TABLE {} NO FORCE ROW LEVEL SECURITY").format(sql.Identifier(table))
+        )
+    yield
+    left = {
+        str(name)
+        for (name,) in connection.execute(
+            "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'vademecum'::regnamespace"
+        )
+    }
+    for table in forced:
+        if table in left:
+            connection.execute(
+                sql.SQL("ALTER TABLE {} FORCE ROW LEVEL SECURITY").format(sql.Identifier(table))
+            )
+
+
+def _forced(connection: Connection[TupleRow]) -> list[str]:
+    return [
+        str(name)
+        for (name,) in connection.execute(
+            "SELECT c.relname FROM pg_class c WHERE c.relforcerowsecurity"
+            " AND c.relnamespace = 'vademecum'::regnamespace ORDER BY c.relname"
+        )
+    ]
