@@ -226,10 +226,15 @@ async def test_a_consumer_misses_nothing_though_transactions_commit_out_of_order
 
     async def follow() -> None:
         nonlocal cursor
-        while not stop.is_set():
-            for event in await bench.app.changes(scope=OPERATOR, after=cursor, limit=7):
+        last = False
+        while True:
+            events = await bench.app.changes(scope=OPERATOR, after=cursor, limit=7)
+            for event in events:
                 cursor = event.cursor
                 seen.append(event)
+            if last and not events:
+                return
+            last = stop.is_set()  # and what is told by now is still read to its end
             await asyncio.sleep(0)
 
     following = asyncio.create_task(follow())
