@@ -15,8 +15,9 @@ from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
 from vademecum.adapters.parsers.jail import ChildParser
-from vademecum.answer.pipeline import AnswerParts, answer
+from vademecum.answer.pipeline import answer
 from vademecum.answer.record import retrieval_record
+from vademecum.answer.write import AnswerParts
 from vademecum.catalogue import Catalogue, open_catalogue
 from vademecum.ingest.contextualize import CONTEXT_TOKENS
 from vademecum.ingest.deliver import Count, DeliverParts, deliver
@@ -31,7 +32,7 @@ from vademecum.model.ids import ConversationId, TraceId, new_uuid
 from vademecum.model.index import EXACT_BELOW, IndexGeneration
 from vademecum.model.passage import Retrieval
 from vademecum.model.principal import Scope
-from vademecum.model.query import Mode, Query
+from vademecum.model.query import Ask, Mode, Query
 from vademecum.model.trace import Trace
 from vademecum.opening import (
     Tell,
@@ -163,15 +164,14 @@ class App:
 
         Raises: InvalidFilter, as `search` does.
         """
-        return answer(
-            self.answer_parts,
-            scope,
-            clean(question),
-            collections=collections,
+        ask = Ask(
+            question=clean(question),
             conversation_id=conversation_id,
+            collections=collections,
             as_of=as_of,
             filter=check_filter(filter, self.filter_keys),
         )
+        return answer(self.answer_parts, scope, ask)
 
     async def ask(
         self,

@@ -9,10 +9,12 @@ import pytest
 
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import make_language_model
-from vademecum.answer.pipeline import AnswerParts, answer
+from vademecum.answer.pipeline import answer
+from vademecum.answer.write import AnswerParts
 from vademecum.errors import EmbeddingInvalid
 from vademecum.model.answer import Answer, Checked, Done, Event, Retrieved, Usage
 from vademecum.model.principal import Scope
+from vademecum.model.query import Ask
 from vademecum.ports.language_model import LanguageModel
 from vademecum.retrieve.pipeline import DEFAULT_RANKING, RetrieveParts
 from vademecum.testing.embedders import Fault, HashEmbedder
@@ -79,7 +81,7 @@ async def make_parts(
 
 
 async def ask(parts: AnswerParts, question: str = QUESTION) -> tuple[list[Event], Answer]:
-    stream = answer(parts, SCOPE, question, collections=None, conversation_id=None)
+    stream = answer(parts, SCOPE, Ask(question=question))
     events = [event async for event in stream]
     assert isinstance(events[0], Retrieved)
     assert isinstance(events[-1], Done)
@@ -226,9 +228,7 @@ async def test_an_order_in_a_document_brings_no_sentence_that_its_source_does_no
 async def test_a_sentence_is_shown_before_the_next_is_written() -> None:
     first = "A refund for a ticket takes 5 days [1]. "
     model = ScriptedModel([[first, "Fees"]], faults={1: ModelFault(after=2, stall=3600)})
-    stream = answer(
-        await make_parts(model), SCOPE, QUESTION, collections=None, conversation_id=None
-    )
+    stream = answer(await make_parts(model), SCOPE, Ask(question=QUESTION))
     assert isinstance(await anext(stream), Retrieved)
     shown = await anext(stream)
     assert isinstance(shown, Checked)
@@ -271,7 +271,7 @@ async def test_a_reply_cut_at_its_limit_is_said_to_be_cut() -> None:
 async def test_where_nothing_is_found_the_model_is_not_asked() -> None:
     model = ScriptedModel(["A refund takes 5 days [1]."])
     parts = await make_parts(model)
-    stream = answer(parts, SCOPE, QUESTION, collections=frozenset(), conversation_id=None)
+    stream = answer(parts, SCOPE, Ask(question=QUESTION, collections=frozenset()))
     events = [event async for event in stream]
     assert isinstance(events[-1], Done)
     assert events[-1].answer.abstained

@@ -5,6 +5,7 @@ from datetime import date
 from typing import Literal
 
 from vademecum.model.filter import Filter
+from vademecum.model.ids import ConversationId
 
 Mode = Literal["hybrid", "dense", "keyword"]
 
@@ -25,3 +26,15 @@ class Query:
     def __post_init__(self) -> None:
         if self.k < 0:
             raise ValueError(f"k must not be negative: {self.k}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A question as it reaches the answering line. It belongs to `conversation_id`, None for a new
+    one; `collections`, `as_of` and `filter` are those of the searches for it."""
+
+    question: str
+    conversation_id: ConversationId | None = None
+    collections: frozenset[str] | None = None
+    as_of: date | None = None
+    filter: Filter | None = None
