@@ -5,6 +5,7 @@ nothing of them is kept here.
 """
 
 import csv
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,12 @@ from vademecum.model.document import Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, and the uris of the documents that answer it."""
+    """A question, and the uris of the documents that answer it: none where nothing does.
+    `development` ones may be fitted on; the rest is for looking."""
 
     text: str
     relevant: frozenset[str]
+    development: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +136,9 @@ def mixed(data: Path) -> Collection:
 def pira(data: Path, language: str, asked: Sequence[str]) -> Collection:
     """The abstracts of both parts in one language, with the questions in each of the languages
     `asked`. An abstract is known by its English text."""
-    rows = [row for part in ("validation", "test") for row in _pira_rows(data, part)]
+    rows = [
+        row | {"part": part} for part in ("validation", "test") for row in _pira_rows(data, part)
+    ]
     numbers: dict[str, int] = {}
     for row in rows:
         numbers.setdefault(row["abstract"].strip(), len(numbers))
@@ -149,6 +154,7 @@ def pira(data: Path, language: str, asked: Sequence[str]) -> Collection:
                     Question(
                         text=row[f"question_{own}_origin"].strip(),
                         relevant=frozenset([_uri(numbers[row["abstract"].strip()])]),
+                        development=row["part"] == "validation",
                     )
                     for row in rows
                 ],
@@ -156,6 +162,26 @@ def pira(data: Path, language: str, asked: Sequence[str]) -> Collection:
             for own in asked
         ],
     )
+
+
+def clapnq(data: Path) -> tuple[Sequence[Source], Sequence[Question]]:
+    """All passages, with the questions that they answer and those that they do not, though they
+    are about them. Half of the questions are for development, by a hash of their ids."""
+    documents: dict[str, Source] = {}
+    questions = []
+    for part in ("answerable", "unanswerable"):
+        for line in _lines(data / "ret-clapnq" / f"dev_{part}.jsonl"):
+            (passage,) = line["passages"]
+            name = _uri(hashlib.blake2b(passage["text"].encode(), digest_size=8).hexdigest())
+            documents[name] = document(name, passage["text"], "en", title=passage["title"])
+            questions.append(
+                Question(
+                    text=line["input"],
+                    relevant=frozenset([name] if part == "answerable" else []),
+                    development=hashlib.blake2b(line["id"].encode()).digest()[0] % 2 == 0,
+                )
+            )
+    return list(documents.values()), questions
 
 
 def document(uri: str, text: str, language: str, *, title: str | None = None) -> Source:

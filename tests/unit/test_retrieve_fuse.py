@@ -6,7 +6,7 @@ from vademecum.model.ids import ChunkId
 from vademecum.model.index import DenseHits
 from vademecum.model.passage import Hit
 from vademecum.model.query import Mode
-from vademecum.retrieve.fuse import Fusion, fuse
+from vademecum.retrieve.fuse import Fusion, fuse, with_spelling
 from vademecum.retrieve.search import KeywordHits
 from vademecum.testing.passages import make_chunk
 
@@ -86,3 +86,26 @@ def test_nothing_gives_nothing(mode: Mode) -> None:
 def test_one_leg_alone_still_orders() -> None:
     assert list(fuse(Fusion(), "hybrid", dense(), KEYWORD)) == [D, C]
     assert list(fuse(Fusion(), "hybrid", DENSE, keyword())) == [A, B, C]
+
+
+def test_spelling_counts_half_of_what_words_count() -> None:
+    found = with_spelling(
+        Fusion(), fuse(Fusion(), "hybrid", DENSE, KEYWORD), {A: 0.9, B: 0.1, C: 0.0, D: 0.2}
+    )
+    # .5 * minmax(cosine) + .5 * 2 * (U + U4 / 2)
+    assert {item: round(s.fused, 6) for item, s in found.items()} == {
+        A: 0.95,
+        D: 0.85,
+        C: 0.5,
+        B: 0.3,
+    }
+    assert list(found) == [A, D, C, B]
+    assert [s.ngram_share for s in found.values()] == [0.9, 0.2, 0.0, 0.1]
+    assert [s.final for s in found.values()] == [s.fused for s in found.values()]
+
+
+def test_spelling_weighs_as_the_keyword_leg_does() -> None:
+    fusion = Fusion(dense_weight=0.75)
+    found = with_spelling(fusion, fuse(fusion, "hybrid", DENSE, KEYWORD), {A: 1, B: 0, C: 0, D: 0})
+    # .75 * 1 + .25 * 2 * (0 + .5)
+    assert found[A].fused == pytest.approx(1.0)

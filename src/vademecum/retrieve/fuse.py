@@ -1,7 +1,7 @@
 """How do the two legs become one order, with every signal kept?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vademecum.model.ids import ChunkId
 from vademecum.model.index import DenseHits
@@ -19,6 +19,9 @@ from vademecum.rank.fuse import (
     relative_score,
 )
 from vademecum.retrieve.search import KeywordHits
+
+# U4 beside U: spelling says less than words.
+NGRAM_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,20 @@ def fuse(
             fused=fused[item],
             final=fused[item],
         )
+        for item in order
+    }
+
+
+def with_spelling(
+    fusion: Fusion, signals: Mapping[ChunkId, Signals], shares: Mapping[ChunkId, float]
+) -> dict[ChunkId, Signals]:
+    """Return the candidates in the order of S = a * minmax(cosine) + (1 - a) * 2 * (U + U4 / 2),
+    where `shares` holds U4 (0..1) of each. U4 is known only once the texts are read."""
+    weight = 2 * (1 - fusion.dense_weight) * NGRAM_WEIGHT
+    fused = {item: own.fused + weight * shares[item] for item, own in signals.items()}
+    order = sorted(fused, key=lambda item: (-fused[item], item))
+    return {
+        item: replace(signals[item], ngram_share=shares[item], fused=fused[item], final=fused[item])
         for item in order
     }
 

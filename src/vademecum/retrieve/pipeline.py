@@ -18,8 +18,9 @@ from vademecum.ports.clock import Clock
 from vademecum.ports.embedder import Embedder, TokenEncoder, is_one_model
 from vademecum.ports.index import Index
 from vademecum.ports.store import DocumentStore
+from vademecum.rank.ngrams import ngram_shares
 from vademecum.retrieve.abstain import judge
-from vademecum.retrieve.fuse import Fusion, fuse
+from vademecum.retrieve.fuse import Fusion, fuse, with_spelling
 from vademecum.retrieve.rerank import RERANKED, late_interaction, reordered
 from vademecum.retrieve.search import KeywordHits, keyword_leg
 from vademecum.text.language import detect
@@ -67,6 +68,15 @@ class _DenseLeg:
 _NO_DENSE = _DenseLeg(hits=DenseHits(hits=(), low=None, mixed=False, plan=""), states=None)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Late:
+    """What late interaction needs: the query's token states and the candidates' sign bits."""
+
+    states: TokenStates | None
+    signs: Mapping[ChunkId, bytes]
+    mixed: bool
+
+
 @dataclass(slots=True, kw_only=True)
 class _Notes:
     """What a search leaves for its trace."""
@@ -102,12 +112,13 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     confirmed, signs = await _read(parts, narrowed, query, fused, dense.states)
     notes.timings["confirm"] = 1000 * (parts.clock.monotonic() - confirming)
     signals = {item: fused[item] for item in fused if item in confirmed}
-    if dense.states is not None and signs:
-        reranking = parts.clock.monotonic()
-        centre = parts.encoder.centre(detect(query.text))
-        late = await asyncio.to_thread(late_interaction, dense.states, centre, signs)
-        signals = _with_late(signals, late, mixed=dense.hits.mixed)
-        notes.timings["rerank"] = 1000 * (parts.clock.monotonic() - reranking)
+    reranking = parts.clock.monotonic()
+    if query.mode == "hybrid" and signals:
+        late = _Late(states=dense.states, signs=signs, mixed=dense.hits.mixed)
+        signals = await asyncio.to_thread(
+            _second_order, parts, query.text, signals, confirmed, late
+        )
+    notes.timings["rerank"] = 1000 * (parts.clock.monotonic() - reranking)
     notes.timings["total"] = 1000 * (parts.clock.monotonic() - started)
     passages = tuple(
         Passage(rank=rank, score=own.final, source=confirmed[item], signals=own)
@@ -116,7 +127,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     return Retrieval(
         query=query.text,
         passages=passages,
-        abstention=judge(passages, dense.hits.hits),
+        abstention=judge(signals.values(), dense.hits.hits),
         degraded=tuple(notes.degraded),
         timings_ms=notes.timings,
         plan=dense.hits.plan,
@@ -204,22 +215,31 @@ async def _signs(index: Index, scope: Scope, order: list[ChunkId]) -> Mapping[Ch
         return await reader.token_signs(order)
 
 
-def _with_late(
-    signals: Mapping[ChunkId, Signals],
-    late: Mapping[ChunkId, float],
-    *,
-    mixed: bool,
+def _second_order(
+    parts: RetrieveParts,
+    asked: str,
+    signals: dict[ChunkId, Signals],
+    confirmed: Mapping[ChunkId, ConfirmedChunk],
+    late: _Late,
 ) -> dict[ChunkId, Signals]:
-    """Return the candidates in their last order, with what reordered them."""
+    """Return the candidates in their last order, now that their texts and states are read."""
+    if parts.ranking.fusion.method == "upper_bound":
+        texts = [confirmed[item].chunk.embedded_text for item in signals]
+        shares = dict(zip(signals, ngram_shares(asked, texts), strict=True))
+        signals = with_spelling(parts.ranking.fusion, signals, shares)
+    if late.states is None or not late.signs:
+        return signals
+    centre = parts.encoder.centre(detect(asked))
+    values = late_interaction(late.states, centre, late.signs)
     final = reordered(
         {item: own.fused for item, own in signals.items()},
-        late,
+        values,
         best_share=max((own.keyword_share or 0.0 for own in signals.values()), default=0.0),
-        mixed=mixed,
+        mixed=late.mixed,
     )
     order = sorted(final, key=lambda item: (-final[item], item))
     return {
-        item: replace(signals[item], maxsim=late.get(item), final=final[item]) for item in order
+        item: replace(signals[item], maxsim=values.get(item), final=final[item]) for item in order
     }
 
 

@@ -11,7 +11,7 @@ RERANKED = 50
 # Where the best chunk carries less of the question's idf mass than this, the question is likely
 # in another language than the documents, and words say little.
 _LITTLE_SHARE = 0.2
-_WEIGHT, _WEIGHT_ACROSS = 1.0, 2.0
+_WEIGHT, _WEIGHT_MIXED, _WEIGHT_ACROSS = 1.0, 2.0, 3.0
 
 
 def late_interaction(
@@ -39,10 +39,16 @@ def reordered(
     """
     first = standardised({item: fused[item] for item in list(fused)[:RERANKED]})
     second = standardised({item: late[item] for item in first if item in late})
-    weight = _WEIGHT_ACROSS if mixed or best_share < _LITTLE_SHARE else _WEIGHT
+    weight = _weight(best_share, mixed=mixed)
     final = {item: value + weight * second.get(item, 0.0) for item, value in first.items()}
     lowest = min(final.values(), default=0.0)
     for place, item in enumerate(fused):
         if item not in final:
             final[item] = lowest - (place + 1 - len(first))
     return final
+
+
+def _weight(best_share: float, *, mixed: bool) -> float:
+    if best_share < _LITTLE_SHARE:
+        return _WEIGHT_ACROSS
+    return _WEIGHT_MIXED if mixed else _WEIGHT
