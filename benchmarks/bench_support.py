@@ -31,8 +31,8 @@ from vademecum.postgres import embedded
 from vademecum.postgres.index import current_generation
 from vademecum.postgres.migrate import migrate
 from vademecum.postgres.pool import open_pool
-from vademecum.postgres.process import read_postmaster
 from vademecum.postgres.revision import PostgresRevisions
+from vademecum.postgres.server.process import read_postmaster
 from vademecum.testing.embedders import HashEmbedder
 from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION

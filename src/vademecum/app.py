@@ -32,6 +32,7 @@ from vademecum.model.ids import ConversationId, TraceId, new_uuid
 from vademecum.model.index import EXACT_BELOW, IndexGeneration
 from vademecum.model.passage import Retrieval
 from vademecum.model.principal import Scope
+from vademecum.model.purge import Receipt
 from vademecum.model.query import Ask, Mode, Query
 from vademecum.model.trace import Trace
 from vademecum.opening import (
@@ -104,6 +105,11 @@ class App:
         QueueFull, without `wait`, where too many documents wait already.
         """
         return await deliver(self.deliver_parts, sources, scope, wait=wait, on_progress=on_progress)
+
+    async def forget(self, *, scope: Scope) -> Receipt:
+        """Forget the principal of `scope`: everything of theirs, in every store, at once. The
+        receipt says what was found, deleted and left."""
+        return await self.catalogue.forget(scope=scope)
 
     async def changes(
         self, *, scope: Scope, after: tuple[int, int] = FIRST, limit: int = 1_000

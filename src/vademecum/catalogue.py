@@ -9,21 +9,24 @@ from pathlib import Path
 from psycopg.conninfo import conninfo_to_dict
 
 from vademecum.adapters.blobs.folder import FolderBlobs
-from vademecum.errors import DatabaseAway
+from vademecum.errors import DatabaseAway, Forbidden
 from vademecum.ingest.deliver import ended, outdated_reason
 from vademecum.model.document import Deletion, IngestResult
 from vademecum.model.ids import DocumentId
 from vademecum.model.principal import Scope
-from vademecum.model.purge import Receipt
+from vademecum.model.purge import Receipt, StoreReceipt
 from vademecum.opening import Tell, silent
 from vademecum.ports.store import Outdated
 from vademecum.postgres import embedded
 from vademecum.postgres.document import PostgresDocuments
+from vademecum.postgres.erasure import PostgresPeople
 from vademecum.postgres.isolation import check_isolation
 from vademecum.postgres.jobs import PostgresJobs
 from vademecum.postgres.migrate import migrate
 from vademecum.postgres.pool import Pool, open_pool
 from vademecum.postgres.record import PostgresRecords
+from vademecum.postgres.scrub import scrub
+from vademecum.purge.person import PersonParts, purge_person, would_purge
 from vademecum.purge.pipeline import PurgeParts, purge_document, purge_version
 from vademecum.settings import Loaded
 
@@ -34,6 +37,7 @@ class Catalogue:
 
     documents: PostgresDocuments
     records: PostgresRecords
+    people: PostgresPeople
     blobs: FolderBlobs
     jobs: PostgresJobs
     pool: Pool
@@ -59,6 +63,31 @@ class Catalogue:
             return ended(deletion.uri, "unchanged", outdated_reason(gone))
         return ended(deletion.uri, "unchanged", "there is no such document")
 
+    async def forget(self, *, scope: Scope) -> Receipt:
+        """Forget the principal of `scope` in every store. What could not go yet is `left`, and the
+        worker tries again."""
+        return await purge_person(self.person_parts, scope)
+
+    async def would_forget(self, *, scope: Scope) -> dict[str, int]:
+        """Return how much of the principal of `scope` each store holds."""
+        return await would_purge(self.person_parts, scope)
+
+    async def scrub(self) -> list[StoreReceipt]:
+        """Take what was deleted, of all tenants, out of the server's files: it rewrites them all.
+
+        Raises: DatabaseAway, Forbidden where no login owns the schema.
+        """
+        if self.owner_url is None:
+            raise Forbidden("no login here owns the schema", hint="set DATABASE_OWNER_URL")
+        receipts = await scrub(self.owner_url)
+        if not any(receipt.left for receipt in receipts):
+            await self.people.scrubbed()
+        return receipts
+
+    @property
+    def person_parts(self) -> PersonParts:
+        return PersonParts(people=self.people, documents=self._purge_parts)
+
     @property
     def _purge_parts(self) -> PurgeParts:
         return PurgeParts(store=self.documents, blobs=self.blobs)
@@ -69,6 +98,7 @@ def catalogue_over(pool: Pool, blobs: Path) -> Catalogue:
     return Catalogue(
         documents=PostgresDocuments(pool),
         records=PostgresRecords(pool),
+        people=PostgresPeople(pool),
         blobs=FolderBlobs(blobs),
         jobs=PostgresJobs(pool),
         pool=pool,

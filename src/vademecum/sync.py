@@ -72,6 +72,7 @@ class App:
         self._portal = portal
 
     ingest = _waiting(asynchronous.App.ingest)
+    forget = _waiting(asynchronous.App.forget)
     changes = _waiting(asynchronous.App.changes)
     search = _waiting(asynchronous.App.search)
     ask = _waiting(asynchronous.App.ask)

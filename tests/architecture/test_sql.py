@@ -62,7 +62,11 @@ def schema(server: object) -> psycopg.Connection:
 
 
 def _for_all_tenants(noun: str, name: str) -> bool:
-    return noun == "generation" or (noun, name) in {("job", "rescue"), ("upkeep", "tenants")}
+    return noun in {"generation", "scrub"} or (noun, name) in {
+        ("job", "rescue"),
+        ("upkeep", "tenants"),
+        ("erasure", "scrubbed"),
+    }
 
 
 @pytest.mark.parametrize(("noun", "name"), _queries())

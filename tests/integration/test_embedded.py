@@ -17,7 +17,7 @@ import pytest
 
 from vademecum.errors import DatabaseAway, DataFolderUnusable, ServerVersionWrong
 from vademecum.postgres import embedded
-from vademecum.postgres.process import alive, cluster_name, read_postmaster, serving
+from vademecum.postgres.server.process import alive, cluster_name, read_postmaster, serving
 
 SOURCE = Path(embedded.__file__).resolve().parents[2]
 ROOT = os.geteuid() == 0

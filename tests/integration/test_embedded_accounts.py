@@ -16,8 +16,8 @@ import pytest
 
 from vademecum.errors import DatabaseAway, DataFolderUnusable, DiskFull
 from vademecum.postgres import embedded
-from vademecum.postgres.cluster import make_socket_folder
-from vademecum.postgres.process import serving
+from vademecum.postgres.server.cluster import make_socket_folder
+from vademecum.postgres.server.process import serving
 
 SOURCE = Path(embedded.__file__).resolve().parents[2]
 PACKAGES = Path(sysconfig.get_paths()["purelib"])
@@ -183,7 +183,7 @@ def test_root_of_a_container_that_may_not_inspect_processes_sees_its_server(home
 import os, signal, sys
 from pathlib import Path
 from vademecum.postgres import embedded
-from vademecum.postgres.process import serving
+from vademecum.postgres.server.process import serving
 home = Path(sys.argv[1])
 server = embedded.start(home)
 first = embedded.status(home)

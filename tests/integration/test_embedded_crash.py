@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from vademecum.postgres import embedded
-from vademecum.postgres.process import read_postmaster, serving
+from vademecum.postgres.server.process import read_postmaster, serving
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 

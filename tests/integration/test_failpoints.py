@@ -19,7 +19,7 @@ from vademecum.failpoint import POINTS, VARIABLE
 from vademecum.postgres import embedded
 from vademecum.postgres.migrate import migrate
 from vademecum.postgres.pool import open_pool
-from vademecum.postgres.process import read_postmaster
+from vademecum.postgres.server.process import read_postmaster
 from vademecum.worker.loop import once
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")

@@ -19,7 +19,7 @@ import pytest
 from support import HALF
 
 from vademecum.postgres import embedded
-from vademecum.postgres.process import read_postmaster, serving
+from vademecum.postgres.server.process import read_postmaster, serving
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 

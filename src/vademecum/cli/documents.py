@@ -195,17 +195,18 @@ def delete(name: Name, principal: As = None, labels: Labels = None) -> None:
         document_id = await named(catalogue, name, scope)
         return await catalogue.delete(document_id, scope=scope)
 
-    receipt = with_catalogue(work)
+    show_receipt(with_catalogue(work))
+
+
+def show_receipt(receipt: Receipt) -> None:
+    """Print a deletion's proof; exit with 1 where something is left."""
     if COMMON.json:
         print_json(asdict(receipt) | {"complete": receipt.complete})
     else:
-        _show_receipt(receipt)
+        for store in receipt.stores:
+            counts = f"found {store.found:>5}  deleted {store.deleted:>5}  left {store.left}"
+            out.print(f"{store.store:<26} {counts}{escape(f'  {store.why}' if store.why else '')}")
+        left = "[green]nothing is left[/]" if receipt.complete else "[red]something is left[/]"
+        out.print(left)
     if not receipt.complete:
         raise typer.Exit(1)
-
-
-def _show_receipt(receipt: Receipt) -> None:
-    for store in receipt.stores:
-        counts = f"found {store.found:>5}  deleted {store.deleted:>5}  left {store.left}"
-        out.print(f"{store.store:<22} {counts}{escape(f'  {store.why}' if store.why else '')}")
-    out.print("[green]nothing is left[/]" if receipt.complete else "[red]something is left[/]")

@@ -12,6 +12,7 @@ import typer
 from vademecum.cli import ask as ask_commands
 from vademecum.cli import demo as demo_commands
 from vademecum.cli import evaluate as evaluate_commands
+from vademecum.cli import forget as forget_commands
 from vademecum.cli import ingest as ingest_commands
 from vademecum.cli import system as system_commands
 from vademecum.cli import trace as trace_commands
@@ -42,6 +43,7 @@ _add(ask_commands.ask, _GETTING_STARTED)
 _add(ask_commands.search, _GETTING_STARTED)
 vade.add_typer(documents, name="documents", rich_help_panel=_GETTING_STARTED)
 _add(trace_commands.explain, _GETTING_STARTED)
+_add(forget_commands.forget, _GETTING_STARTED)
 _add(work_commands.worker, _SYSTEM)
 vade.add_typer(work_commands.jobs, name="jobs", rich_help_panel=_SYSTEM)
 _add(work_commands.changes, _SYSTEM)
@@ -51,6 +53,7 @@ _add(system_commands.doctor, _SYSTEM)
 vade.add_typer(system_commands.config, name="config", rich_help_panel=_SYSTEM)
 vade.add_typer(system_commands.model, name="model", rich_help_panel=_SYSTEM)
 _add(system_commands.migrate, _SYSTEM)
+_add(forget_commands.scrub, _SYSTEM)
 _add(system_commands.stop, _SYSTEM)
 
 

@@ -1,6 +1,12 @@
-"""What proves a deletion?"""
+"""What proves a deletion, and what is written down of it?"""
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from vademecum.model.ids import Principal, Tenant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,11 +22,51 @@ class StoreReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """A deletion's proof. `complete` = nothing is left in any store that we hold."""
+    """A deletion's proof. `complete` = nothing is left in any store that we hold. `scrubbed` = the
+    bytes have also gone from table, index and log files."""
 
     purge_id: str
     stores: tuple[StoreReceipt, ...]
+    scrubbed: bool = False
 
     @property
     def complete(self) -> bool:
         return all(store.left == 0 for store in self.stores)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """An entry of the ledger: that a person was forgotten, without saying who. It is open while
+    `completed_at` is None; `blobs_left` are keys of originals whose bytes would not go yet."""
+
+    tenant: Tenant
+    id: UUID
+    subject: bytes
+    requested_at: datetime
+    completed_at: datetime | None
+    blobs_left: tuple[str, ...]
+
+
+def subject_of(tenant: Tenant, principal: Principal) -> bytes:
+    """Return the hash by which a person stands in the ledger, 32 bytes of SHA-256. Whoever guesses
+    the name can tell that it is there, and nothing else."""
+    return hashlib.sha256(f"{tenant}\0{principal}".encode()).digest()
+
+
+def added_up(receipts: Iterable[StoreReceipt]) -> tuple[StoreReceipt, ...]:
+    """Return one receipt a store, in the order of their first mention."""
+    total: dict[str, StoreReceipt] = {}
+    for own in receipts:
+        so_far = total.get(own.store)
+        total[own.store] = own if so_far is None else _plus(so_far, own)
+    return tuple(total.values())
+
+
+def _plus(one: StoreReceipt, other: StoreReceipt) -> StoreReceipt:
+    return StoreReceipt(
+        store=one.store,
+        found=one.found + other.found,
+        deleted=one.deleted + other.deleted,
+        left=one.left + other.left,
+        why=one.why or other.why,
+    )

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vademecum.errors import DatabaseAway
-from vademecum.postgres import keeper
-from vademecum.postgres.cluster import LOGIN, explained, prepare_folder
-from vademecum.postgres.launch import (
+from vademecum.postgres.server import keeper
+from vademecum.postgres.server.cluster import LOGIN, explained, prepare_folder
+from vademecum.postgres.server.launch import (
     DEATH_SECONDS,
     RECOVERY_SECONDS,
     Tell,
@@ -25,8 +25,8 @@ from vademecum.postgres.launch import (
     answers,
     launch_server,
 )
-from vademecum.postgres.lock import Lease, locked, opened_lock, take_lock, try_lock
-from vademecum.postgres.process import (
+from vademecum.postgres.server.lock import Lease, locked, opened_lock, take_lock, try_lock
+from vademecum.postgres.server.process import (
     PORT,
     SOCKET_FILES,
     alive,
@@ -35,7 +35,7 @@ from vademecum.postgres.process import (
     serves,
     wait_for_exit,
 )
-from vademecum.postgres.program import installed_version
+from vademecum.postgres.server.program import installed_version
 
 IDLE_SECONDS = 15 * 60.0
 _LOCK_SECONDS = 600.0  # Another process may be recovering a big database.

@@ -69,7 +69,7 @@ async def known(
 ) -> Accepted | None:
     """See `DocumentStore.known`."""
     keys = _asked(scope.tenant, source, content_hash, fingerprint) | _place(scope.tenant, source)
-    keys["labels_key"] = _labels_key(source.access)
+    keys["labels_key"] = labels_key(source.access)
     row = await (await connection.execute(_SQL["known"], keys)).fetchone()
     if row is None:
         return None
@@ -132,7 +132,7 @@ async def _check_room(connection: Connection, tenant: Tenant) -> None:
 
 async def _access_set(connection: Connection, tenant: Tenant, access: Sequence[str]) -> int:
     labels = sorted(set(access))
-    keys = {"tenant": tenant, "labels": labels, "labels_key": _labels_key(access)}
+    keys = {"tenant": tenant, "labels": labels, "labels_key": labels_key(access)}
     row = await (await connection.execute(_SQL["get_access_set"], keys)).fetchone()
     if row is None:
         await connection.execute(_SQL["insert_access_set"], keys)
@@ -205,7 +205,8 @@ def _place(tenant: Tenant, source: Source) -> dict[str, Any]:
     }
 
 
-def _labels_key(access: Sequence[str]) -> str:
+def labels_key(access: Sequence[str]) -> str:
+    """Return what is the same for the same labels, in whatever order."""
     return hashlib.sha256(json.dumps(sorted(set(access))).encode()).hexdigest()
 
 

