@@ -1,6 +1,6 @@
 """What goes on in the background, for as long as the process lives?
 
-Six loops side by side. None of them needs another: lost work is rescued though every job hangs.
+Loops side by side. None of them needs another: lost work is rescued though every job hangs.
 """
 
 import asyncio
