@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from vademecum.answer.cite import merge
+from vademecum.answer.command import obey
 from vademecum.answer.record import answer_record
 from vademecum.answer.remembered import in_time, recalled
 from vademecum.answer.unknown import unknown
@@ -18,6 +19,7 @@ from vademecum.model.principal import Scope
 from vademecum.model.query import Ask, Query
 from vademecum.model.trace import Trace
 from vademecum.retrieve.pipeline import retrieve
+from vademecum.text.commands import read_command
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
 
@@ -27,7 +29,14 @@ _MOST_PARTS = 8
 
 
 async def answer(parts: AnswerParts, scope: Scope, ask: Ask) -> AsyncGenerator[Event, None]:
-    """Yield what was found, each checked sentence, then the whole answer, which is recorded."""
+    """Yield what was found, each checked sentence, then the whole answer, which is recorded. A turn
+    that orders to remember, forget or correct something is obeyed instead."""
+    command = read_command(ask.question) if parts.memory is not None else None
+    if command is not None and parts.memory is not None:
+        async with aclosing(obey(parts, parts.memory, scope, ask, command)) as steps:
+            async for event in steps:
+                yield event
+        return
     clock = parts.retrieve.clock
     started = clock.monotonic()
     timings: dict[str, float] = {}

@@ -40,7 +40,7 @@ async def recall_past(parts: MemoryParts, scope: Scope, asked: Asked, moment: da
     except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
         degraded.append(f"memory embedder: {error.code}")
         cosines = {}
-    similarities: dict[object, float] = {
+    similarities: dict[MemoryId, float] = {
         memory.id: similarity(
             parts.calibration(cosines[memory.id]) if memory.id in cosines else None,
             shares.get(memory.id),

@@ -126,7 +126,8 @@ async def _encode(parts: MemoryParts, text: str, notes: _Notes) -> FloatArray | 
     except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
         notes.degraded.append(f"memory embedder: {error.code}")
         return None
-    return rows[0]
+    vector: FloatArray = rows[0]
+    return vector
 
 
 async def _ground(
@@ -155,7 +156,7 @@ async def _nearest(
     ground: _Ground,
     vector: FloatArray | None,
     notes: _Notes,
-) -> tuple[dict[object, float], list[Memory]]:
+) -> tuple[dict[MemoryId, float], list[Memory]]:
     """Return the similarity of the best candidates of both legs, and those that may be used at
     this moment."""
     stages = reached(ground.profile.stage)

@@ -216,7 +216,8 @@ async def _vector(parts: MemoryParts, text: str) -> FloatArray | None:
         check_vectors(rows, count=1, dimension=parts.embedder.space.dimension)
     except (EmbeddingInvalid, ModelUnusable, ServiceAway, TimeoutError):
         return None
-    return rows[0]
+    vector: FloatArray = rows[0]
+    return vector
 
 
 def _checked(text: str) -> str:

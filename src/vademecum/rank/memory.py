@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from vademecum.model.ids import MemoryId
 from vademecum.model.memory import Memory, MemorySignals, Recalled, Relationship, Stage
 
 SIMILARITY_WEIGHT = 0.65
@@ -91,7 +92,7 @@ def scored(memory: Memory, own_similarity: float, now: datetime) -> Recalled:
 
 def ranked(
     memories: Sequence[Memory],
-    similarities: Mapping[object, float],
+    similarities: Mapping[MemoryId, float],
     now: datetime,
     *,
     floor: float,
