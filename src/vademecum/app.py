@@ -26,6 +26,7 @@ from vademecum.ingest.reconcile import ReconcileParts
 from vademecum.ingest.retain import Keep, RetainParts
 from vademecum.memory.recall import MemoryParts
 from vademecum.memory.remember import Offer
+from vademecum.memory.upkeep import MemoryUpkeepParts
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
@@ -66,6 +67,7 @@ from vademecum.ports.parser import Parser
 from vademecum.postgres.graph import PostgresGraph
 from vademecum.postgres.index import PostgresIndex, current_generation
 from vademecum.postgres.memory import PostgresMemories
+from vademecum.postgres.memory_upkeep import PostgresMemoryUpkeep
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.postgres.upkeep import PostgresUpkeep
 from vademecum.remembering import Memories, MemoryStory
@@ -106,6 +108,7 @@ class App:
     graph: PostgresGraph | None
     filter_keys: frozenset[str]
     own_memories: Memories
+    memory_upkeep_parts: MemoryUpkeepParts
 
     async def ingest(
         self,
@@ -467,6 +470,11 @@ def compose(
             memory=memory_parts,
         ),
         own_memories=Memories(parts=memory_parts),
+        memory_upkeep_parts=MemoryUpkeepParts(
+            memory=memory_parts,
+            upkeep=PostgresMemoryUpkeep(catalogue.pool, generation.id),
+            keep=memory.keep,
+        ),
         reconcile_parts=ReconcileParts(
             upkeep=upkeep, jobs=catalogue.jobs, encoders=ingest.encoders, generation=generation
         ),

@@ -15,8 +15,10 @@ from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel, make
 from vademecum.adapters.providers import split_name
 from vademecum.errors import InvalidSetting
 from vademecum.ingest.retain import Keep
+from vademecum.memory.upkeep import MemoryKeep
 from vademecum.model.embedding import EmbeddingSpace
 from vademecum.model.index import EXACT_BELOW
+from vademecum.model.memory import KINDS
 from vademecum.rank.memory import E5_SMALL, FLOOR, WHOLE_RANGE, Calibration
 from vademecum.retrieve.fuse import Fusion
 from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking
@@ -37,18 +39,24 @@ class SearchRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRules:
-    """How memories are recalled: the least similarity, how long an answer waits for them, and how
-    cosines become 0..1, None where the embedding space tells it."""
+    """How memories are recalled and kept: the least similarity, how long an answer waits for them,
+    how cosines become 0..1 (None where the embedding space tells it), and how long they stay."""
 
     floor: float
     seconds: float
     calibration: Calibration | None
+    keep: MemoryKeep
 
 
 DEFAULT_SEARCH = SearchRules(
     ranking=DEFAULT_RANKING, exact_below=EXACT_BELOW, filter_keys=frozenset()
 )
-DEFAULT_MEMORY = MemoryRules(floor=FLOOR, seconds=2.0, calibration=None)
+DEFAULT_MEMORY = MemoryRules(
+    floor=FLOOR,
+    seconds=2.0,
+    calibration=None,
+    keep=MemoryKeep(kinds={}, expired=timedelta(days=30)),
+)
 _TESSERACT_SECONDS = 10
 
 
@@ -177,7 +185,12 @@ def memory_rules(settings: Settings, space: EmbeddingSpace) -> MemoryRules:
         low=own.low if memory.cosine_low is None else memory.cosine_low,
         width=own.width if memory.cosine_width is None else memory.cosine_width,
     )
-    return MemoryRules(floor=memory.floor, seconds=memory.seconds, calibration=calibration)
+    return MemoryRules(
+        floor=memory.floor,
+        seconds=memory.seconds,
+        calibration=calibration,
+        keep=memory_keep(settings),
+    )
 
 
 def calibration_of(space: EmbeddingSpace) -> Calibration:
@@ -192,6 +205,16 @@ def keep_rules(settings: Settings) -> Keep:
         revisions=_days(retention.revisions_days),
         changes=_days(retention.changes_days),
         traces=_days(retention.traces_days),
+    )
+
+
+def memory_keep(settings: Settings) -> MemoryKeep:
+    """Return how long memories of each kind are kept."""
+    retention = settings.retention
+    days = {kind: getattr(retention.memories_days, kind) for kind in KINDS}
+    return MemoryKeep(
+        kinds={kind: timedelta(days=number) for kind, number in days.items() if number},
+        expired=timedelta(days=retention.expired_days),
     )
 
 

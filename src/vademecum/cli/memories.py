@@ -20,6 +20,7 @@ from vademecum.model.memory import (
     DEFAULT_PERSONA,
     KINDS,
     STAGES,
+    STATES,
     Kind,
     Recall,
     Recalled,
@@ -145,7 +146,7 @@ def list_memories(
 ) -> None:
     """List what is remembered of a person, or was believed on a day."""
     scope = _person(principal)
-    states = ("active", "pending", "held", "archived", "superseded", "expired") if every else None
+    states = STATES if every else None
     found = _with_app(
         lambda app: app.memories(scope=scope, persona=persona, states=states, as_of=day_of(as_of))
     )

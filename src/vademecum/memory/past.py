@@ -7,7 +7,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import get_args
 
 import numpy as np
 
@@ -16,14 +15,13 @@ from vademecum.memory.recall import Asked, MemoryParts
 from vademecum.memory.words import asked_terms, content, keyword_row, weigh
 from vademecum.model.embedding import check_vectors
 from vademecum.model.ids import MemoryId
-from vademecum.model.memory import Memory, Recall, Recalled, State
+from vademecum.model.memory import STATES, Memory, Recall, Recalled
 from vademecum.model.principal import Scope
 from vademecum.rank.bm25 import score, share
 from vademecum.rank.memory import floor_of, profile_of, prompt_limit, ranked, similarity
 from vademecum.text.language import detect
 
 _MOST_AGAIN = 64
-_EVERY: tuple[State, ...] = get_args(State)
 
 
 async def recall_past(parts: MemoryParts, scope: Scope, asked: Asked, moment: datetime) -> Recall:
@@ -72,7 +70,7 @@ async def _cosines(
     dimension = parts.embedder.space.dimension
     query = await parts.embedder.embed([text], "query")
     check_vectors(query, count=1, dimension=dimension)
-    now = {m.id: m for m in await parts.store.all(scope, None, _EVERY)}
+    now = {m.id: m for m in await parts.store.all(scope, None, STATES)}
     same = [m.id for m in known if m.id in now and now[m.id].text == m.text]
     found = await parts.store.cosines(scope, same, query[0])
     again = [m for m in known if m.id not in found][:_MOST_AGAIN]

@@ -16,6 +16,7 @@ Stage = Literal["early", "normal", "close"]
 SourceKind = Literal["turn", "person", "client"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+STATES: tuple[State, ...] = get_args(State)
 STAGES: tuple[Stage, ...] = get_args(Stage)
 DEFAULT_PERSONA = "default"
 DEFAULT_IMPORTANCE = 0.5

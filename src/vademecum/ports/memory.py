@@ -197,16 +197,31 @@ class MemoryStore(Protocol):
 
 
 class MemoryUpkeep(Protocol):
-    """What the reconciler looks after, tenant by tenant."""
+    """What is looked after in the background, tenant by tenant."""
+
+    async def tenants(self) -> list[Tenant]: ...
 
     async def gaps(self, tenant: Tenant, after: MemoryId, limit: int) -> list[Memory]:
         """Return the next `limit` memories after `after` that lack a row or a vector."""
         ...
 
+    async def late(
+        self, tenant: Tenant, since: datetime, after: MemoryId, limit: int
+    ) -> list[Memory]:
+        """Return the next active memories that were changed since, neither pinned nor
+        confirmed."""
+        ...
+
     async def fill(
-        self, memory: Memory, tenant: Tenant, row: MemoryIndexRow, unembedded: str | None
+        self, tenant: Tenant, memory: Memory, row: MemoryIndexRow, unembedded: str | None
     ) -> None:
-        """Index that version of the memory, or nothing where it was changed meanwhile."""
+        """Index that version of the memory, or nothing where it was changed meanwhile;
+        `unembedded` tells why it will never have a vector."""
+        ...
+
+    async def merge(self, tenant: Tenant, memory: Memory, into: Memory) -> bool:
+        """Supersede a memory by an older one that says it; False where either was changed since
+        it was read."""
         ...
 
     async def erase_expired(self, tenant: Tenant, before: datetime) -> int:

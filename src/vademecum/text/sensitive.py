@@ -23,7 +23,8 @@ _WORDS = {
         religio catholic catolic christian$ cristao$ crista$ cristian protestant evangelic muslim
         muculman musulman islam jew$ jewish judai judeu judia$ judio$ hindu budis buddhis atheis
         ateu$ ateo$ atea$ ateia$ agnostic church igreja iglesia mosque mesquita mezquita synagog
-        sinagoga espirita candomble umbanda mormon orthodox$ kosher$ halal$ baptis faith$ pray rezo$ rezar
+        sinagoga espirita candomble umbanda mormon orthodox$ kosher$ halal$ baptis faith$ pray
+        rezo$ rezar
     """,
     "politics": """
         politic republican democrat$ democrats$ socialis communis comunis conservador conservative

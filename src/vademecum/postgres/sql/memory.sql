@@ -237,3 +237,21 @@ UPDATE memory m
 SET state = 'archived', known_until = now(), version = m.version + 1
 WHERE m.tenant = %(tenant)s AND m.state = 'active' AND NOT m.pinned AND m.confirmed_at IS NULL
   AND m.importance < %(importance)s AND greatest(m.changed_at, m.last_used_at) < %(before)s
+
+-- name: late
+SELECT m.*, m.state AS state_now FROM memory m
+WHERE m.tenant = %(tenant)s AND m.state = 'active' AND NOT m.pinned AND m.confirmed_at IS NULL
+  AND m.changed_at > %(since)s AND m.id > %(after)s::uuid
+  AND (m.expires_at IS NULL OR m.expires_at > now())
+ORDER BY m.id
+LIMIT %(limit)s
+
+-- name: merge
+-- Only as both were read: whoever changed, pinned or confirmed one of them meanwhile wins.
+UPDATE memory m
+SET state = 'superseded', known_until = now(), superseded_by = %(by)s::uuid, version = m.version + 1
+WHERE m.tenant = %(tenant)s AND m.id = %(id)s::uuid AND m.version = %(version)s
+  AND m.state = 'active' AND NOT m.pinned AND m.confirmed_at IS NULL
+  AND EXISTS (SELECT FROM memory o
+              WHERE o.tenant = %(tenant)s AND o.id = %(by)s::uuid AND o.version = %(by_version)s
+                AND o.state = 'active' AND o.principal = m.principal AND o.persona = m.persona)
