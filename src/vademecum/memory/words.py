@@ -17,6 +17,8 @@ from vademecum.text.normalise import fold
 from vademecum.text.questions import names
 
 _WORD = regex.compile(r"\S+")
+# So many names and codes of a text are looked for one by one.
+_MOST_EXACT = 6
 _EDGE = regex.compile(r"^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$")
 
 
@@ -49,17 +51,17 @@ async def keyword_shares(
 ) -> dict[MemoryId, float]:
     """Return U (0..1) of the memories that hold words of the text, at most k a question.
 
-    Two questions are asked: the words that say something, and the names and codes alone. A memory
-    has the better of both, so that an exact name or code counts in full however much is said
-    around it. What no memory holds counts in the upper bound as the rarest there could be.
+    The words that say something are asked together, and each name and code alone. A memory has the
+    best of all, so that an exact name or code counts in full however much is said around it. What
+    no memory holds counts in the upper bound as the rarest there could be.
     """
     held = await reader.languages(reached)
     count = sum(held.values())
     if not count:
         return {}
     languages = frozenset(held) | {detect(text, frozenset(held))}
-    exact = " ".join([*names(text), *codes(text)])
-    questions = [asked_terms(part, languages, scope) for part in (content(text), exact)]
+    exact = [*names(text), *codes(text)][:_MOST_EXACT]
+    questions = [asked_terms(part, languages, scope) for part in (content(text), *exact)]
     every = sorted({term for asked in questions for same in asked for term in same})
     frequencies = await reader.frequencies(reached, every) if every else {}
     best: dict[MemoryId, float] = {}

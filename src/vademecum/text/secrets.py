@@ -28,8 +28,10 @@ _NAMED = regex.compile(
         |senha|palavra[-\s]passe|chave\s+(?:secreta|de\s+api)|codigo\s+de\s+seguranca
         |contrase[nñ]a|clave(?:\s+(?:secreta|de\s+acceso))?|c[oó]digo\s+de\s+seguridad)
     (?:\s+(?:for|of|to|do|da|de|del|para|no|na|en|em|on)\s+(?:\w+\s+){0,3}?\w+)?
-    \s*(?:\b(?:is|was|e|é|es|are)\b\s*[:=]?|[:=])\s*
-    (?:["'“«`]\S.{0,80}["'”»`]|(?=\S*[\d!@\#$%^&*_+=])\S{3,})
+    \s*(?:
+        (?:\b(?:is|was|e|é|es|are)\b\s*[:=]?|[:=])\s*
+            (?:["'“«`]\S.{0,80}["'”»`]|(?=\S*[\d!@\#$%^&*_+=])\S{3,})
+        |[:=]\s*\S{6,})
     """,
     regex.VERBOSE | regex.IGNORECASE,
 )

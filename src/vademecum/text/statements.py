@@ -18,7 +18,8 @@ _MY = r"(?:my|meus?|minhas?|mis?|(?:the )?user['’]s)"
 # No pronoun: of whom "she" tells is not known here.
 _WHO = (
     r"(?!(?:nao|no|not|nunca|never|me|te|se|le|les|ya|ja|i|eu|yo|he|she|it|we|you|they|ele|ela|eles"
-    r"|elas|voce|nos|ellos|ella|el|usted|who|that|this|and|but|if|it's|there)\b)"
+    r"|elas|voce|nos|ellos|ella|el|usted|who|that|this|and|but|if|it's|there|now|today|really|still"
+    r"|also|currently|agora|hoje|ainda|tambem|atualmente|ahora|hoy|aun|todavia|tambien)\b)"
     rf"(?:{_MY} \p{{L}}+(?: \p{{L}}+)?|\p{{L}}+)"
 )
 _OFTEN = (
