@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime
 from typing import Any
 
 from vademecum import opening
@@ -24,18 +24,35 @@ from vademecum.ingest.deliver import Count, DeliverParts, deliver
 from vademecum.ingest.pipeline import IngestParts
 from vademecum.ingest.reconcile import ReconcileParts
 from vademecum.ingest.retain import Keep, RetainParts
+from vademecum.memory.recall import MemoryParts
+from vademecum.memory.remember import Offer
+from vademecum.memory.upkeep import MemoryUpkeepParts
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
 from vademecum.model.filter import Filter, check_filter
-from vademecum.model.ids import ConversationId, TraceId, new_uuid
-from vademecum.model.index import EXACT_BELOW, IndexGeneration
+from vademecum.model.ids import ConversationId, MemoryId, TraceId, new_uuid
+from vademecum.model.index import IndexGeneration
+from vademecum.model.memory import (
+    DEFAULT_PERSONA,
+    Kind,
+    Memory,
+    MemorySource,
+    Recall,
+    Remembered,
+    Stage,
+    State,
+)
 from vademecum.model.passage import Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.model.query import Ask, Mode, Query
 from vademecum.model.trace import Trace
 from vademecum.opening import (
+    DEFAULT_MEMORY,
+    DEFAULT_SEARCH,
+    MemoryRules,
+    SearchRules,
     Tell,
     chunking_rules,
     close_models,
@@ -50,10 +67,12 @@ from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
 from vademecum.postgres.graph import PostgresGraph
 from vademecum.postgres.index import PostgresIndex, current_generation
+from vademecum.postgres.memory import PostgresMemories
+from vademecum.postgres.memory_upkeep import PostgresMemoryUpkeep
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.postgres.upkeep import PostgresUpkeep
-from vademecum.retrieve.fuse import Fusion
-from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking, RetrieveParts, retrieve
+from vademecum.remembering import Memories, MemoryStory
+from vademecum.retrieve.pipeline import RetrieveParts, retrieve
 from vademecum.settings import LOCAL_E5, Loaded, Settings
 from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
@@ -89,6 +108,8 @@ class App:
     retain_parts: RetainParts
     graph: PostgresGraph | None
     filter_keys: frozenset[str]
+    own_memories: Memories
+    memory_upkeep_parts: MemoryUpkeepParts
 
     async def ingest(
         self,
@@ -165,8 +186,13 @@ class App:
         conversation_id: ConversationId | None = None,
         as_of: date | None = None,
         filter: Filter | None = None,
+        persona: str = DEFAULT_PERSONA,
+        stage: Stage | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Yield what was found, then each checked sentence, then the whole answer.
+
+        What is remembered of the scope's principal for `persona` is at hand. `stage` (early,
+        normal, close) is how well they are known; without it their own turns tell.
 
         Raises: InvalidFilter, as `search` does.
         """
@@ -176,6 +202,8 @@ class App:
             collections=collections,
             as_of=as_of,
             filter=check_filter(filter, self.filter_keys),
+            persona=persona,
+            stage=stage,
         )
         return answer(self.answer_parts, scope, ask)
 
@@ -188,8 +216,10 @@ class App:
         conversation_id: ConversationId | None = None,
         as_of: date | None = None,
         filter: Filter | None = None,
+        persona: str = DEFAULT_PERSONA,
+        stage: Stage | None = None,
     ) -> Answer:
-        """Return a checked answer, or an abstention."""
+        """Return a checked answer, or an abstention; see `stream`."""
         events = self.stream(
             question,
             scope=scope,
@@ -197,12 +227,124 @@ class App:
             conversation_id=conversation_id,
             as_of=as_of,
             filter=filter,
+            persona=persona,
+            stage=stage,
         )
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, Done):
                     return event.answer
         raise RuntimeError("the answer had no end")
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        scope: Scope,
+        persona: str = DEFAULT_PERSONA,
+        kind: Kind | None = None,
+        importance: float | None = None,
+        emotion: float = 0.0,
+        pinned: bool = False,
+        expires_at: datetime | None = None,
+        held_until: Stage | None = None,
+        client: str | None = None,
+    ) -> Remembered:
+        """Keep one statement of the scope's principal; told again it is confirmed, not doubled.
+
+        What a program says (`client`, its name) is pending until the person confirms it.
+        `importance` (.5 unless told) and `emotion` lie in 0..1. Raises: SecretRefused, UsageError.
+        """
+        words = clean(text)
+        source = MemorySource(kind="client" if client else "person", words=words, client=client)
+        offer = Offer(
+            text=words,
+            source=source,
+            persona=persona,
+            kind=kind,
+            importance=importance,
+            emotion=emotion,
+            pinned=pinned,
+            expires_at=expires_at,
+            held_until=held_until,
+        )
+        return await self.own_memories.remember(offer, scope=scope)
+
+    async def recall(
+        self,
+        text: str,
+        *,
+        scope: Scope,
+        conversation_id: ConversationId | None = None,
+        persona: str = DEFAULT_PERSONA,
+        stage: Stage | None = None,
+        as_of: date | None = None,
+    ) -> Recall:
+        """Return the profile and the memories that matter for a message, best first; with `as_of`
+        those that were believed at the end of that day, or at that datetime."""
+        return await self.own_memories.recall(
+            clean(text),
+            scope=scope,
+            conversation_id=conversation_id,
+            persona=persona,
+            stage=stage,
+            as_of=as_of,
+        )
+
+    async def memories(
+        self,
+        *,
+        scope: Scope,
+        persona: str | None = None,
+        states: tuple[State, ...] | None = None,
+        as_of: date | None = None,
+    ) -> list[Memory]:
+        """List memories, oldest first: of one persona or of all; without `states` those that are
+        active, pending, held or archived; with `as_of` those that were believed then."""
+        return await self.own_memories.all(scope=scope, persona=persona, states=states, as_of=as_of)
+
+    async def memory(self, memory_id: MemoryId, *, scope: Scope) -> MemoryStory:
+        """Return a memory with its earlier versions. Raises: MemoryNotFound."""
+        return await self.own_memories.story(memory_id, scope=scope)
+
+    async def edit_memory(
+        self,
+        memory_id: MemoryId,
+        *,
+        scope: Scope,
+        text: str | None = None,
+        kind: Kind | None = None,
+        importance: float | None = None,
+        expires_at: datetime | None = None,
+    ) -> Remembered:
+        """Change a memory; what a new text contradicts or repeats is superseded.
+
+        Raises: MemoryNotFound, SecretRefused, UsageError.
+        """
+        return await self.own_memories.edit(
+            memory_id,
+            scope=scope,
+            text=text,
+            kind=kind,
+            importance=importance,
+            expires_at=expires_at,
+        )
+
+    async def pin(self, memory_id: MemoryId, *, scope: Scope, pinned: bool = True) -> Memory:
+        """Keep a memory always at hand, or no longer. Raises: MemoryNotFound."""
+        return await self.own_memories.pin(memory_id, scope=scope, pinned=pinned)
+
+    async def confirm(self, memory_id: MemoryId, *, scope: Scope) -> Remembered:
+        """Say that a memory is right; one that waited is active then. Raises: MemoryNotFound."""
+        return await self.own_memories.confirm(memory_id, scope=scope)
+
+    async def reject(self, memory_id: MemoryId, *, scope: Scope) -> None:
+        """Erase a memory that waits for the person's word. Raises: MemoryNotFound, UsageError."""
+        await self.own_memories.reject(memory_id, scope=scope)
+
+    async def forget_memory(self, memory_id: MemoryId, *, scope: Scope) -> None:
+        """Erase a memory, its history and its index rows. Raises: MemoryNotFound."""
+        await self.own_memories.forget(memory_id, scope=scope)
 
 
 @asynccontextmanager
@@ -267,49 +409,9 @@ async def _compose(
         counter=BpeCounter(),
         temperature=settings.answer.temperature,
         show_unsupported=settings.answer.show_unsupported,
-        search=_search_rules(settings),
-        keep=Keep(
-            revisions=_days(settings.retention.revisions_days),
-            changes=_days(settings.retention.changes_days),
-            traces=_days(settings.retention.traces_days),
-        ),
-    )
-
-
-def _names(listed: str) -> frozenset[str]:
-    return frozenset(name.strip() for name in listed.split(",")) - {""}
-
-
-def _days(number: int) -> timedelta | None:
-    return timedelta(days=number) if number else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRules:
-    """How to search: the order, when a graph may be used, and what filters may ask about (all
-    where no key is named)."""
-
-    ranking: Ranking
-    exact_below: int
-    filter_keys: frozenset[str]
-
-
-DEFAULT_SEARCH = SearchRules(
-    ranking=DEFAULT_RANKING, exact_below=EXACT_BELOW, filter_keys=frozenset()
-)
-
-
-def _search_rules(settings: Settings) -> SearchRules:
-    search = settings.search
-    fusion = Fusion(method=search.fusion, k=search.fusion_k, dense_weight=search.dense_weight)
-    return SearchRules(
-        ranking=Ranking(
-            fusion=fusion,
-            rerank=bool(settings.models.reranker),
-            leg_seconds=search.leg_seconds,
-        ),
-        exact_below=search.exact_below,
-        filter_keys=_names(search.filter_keys),
+        search=opening.search_rules(settings),
+        keep=opening.keep_rules(settings),
+        memory=opening.memory_rules(settings, embedder.space),
     )
 
 
@@ -328,6 +430,7 @@ def compose(
     show_unsupported: bool,
     keep: Keep,
     search: SearchRules = DEFAULT_SEARCH,
+    memory: MemoryRules = DEFAULT_MEMORY,
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
     upkeep = PostgresUpkeep(catalogue.pool, generation.id)
@@ -349,6 +452,15 @@ def compose(
         clock=SystemClock(),
         ranking=search.ranking,
     )
+    memory_parts = MemoryParts(
+        store=PostgresMemories(catalogue.pool, generation.id),
+        embedder=embedder,
+        clock=SystemClock(),
+        calibration=memory.calibration or opening.calibration_of(embedder.space),
+        floor=memory.floor,
+        average_length=generation.average_length,
+        seconds=memory.seconds,
+    )
     return App(
         catalogue=catalogue,
         ingest_parts=ingest,
@@ -361,6 +473,13 @@ def compose(
             counter=counter,
             temperature=temperature,
             show_unsupported=show_unsupported,
+            memory=memory_parts,
+        ),
+        own_memories=Memories(parts=memory_parts),
+        memory_upkeep_parts=MemoryUpkeepParts(
+            memory=memory_parts,
+            upkeep=PostgresMemoryUpkeep(catalogue.pool, generation.id),
+            keep=memory.keep,
         ),
         reconcile_parts=ReconcileParts(
             upkeep=upkeep, jobs=catalogue.jobs, encoders=ingest.encoders, generation=generation

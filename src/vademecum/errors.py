@@ -5,11 +5,13 @@ VademecumError                      internal             1
 |   |-- InvalidConfiguration        configuration        2
 |   |   |-- UnknownSetting          setting-unknown      2
 |   |   `-- InvalidSetting          setting-invalid      2
-|   `-- InvalidFilter               filter-invalid       2
+|   |-- InvalidFilter               filter-invalid       2
+|   `-- SecretRefused               secret-refused       2
 |-- NotFound                        not-found            3
 |   |-- SourceNotFound              source-not-found     3
 |   |-- DocumentNotFound            document-not-found   3
 |   |-- ConversationNotFound        conversation-not-found  3
+|   |-- MemoryNotFound              memory-not-found     3
 |   `-- TraceNotFound               trace-not-found      3
 |-- Forbidden                       forbidden            4
 |   `-- EgressRefused               egress-refused       4
@@ -78,6 +80,10 @@ class InvalidFilter(UsageError):
     code = "filter-invalid"
 
 
+class SecretRefused(UsageError):
+    code = "secret-refused"
+
+
 class NotFound(VademecumError):
     code = "not-found"
     exit_status = 3
@@ -93,6 +99,10 @@ class DocumentNotFound(NotFound):
 
 class ConversationNotFound(NotFound):
     code = "conversation-not-found"
+
+
+class MemoryNotFound(NotFound):
+    code = "memory-not-found"
 
 
 class TraceNotFound(NotFound):

@@ -3,18 +3,60 @@
 import asyncio
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
-from vademecum.adapters.embedders.e5_convert import ModelFiles, ensure_model, open_model
+from vademecum.adapters.embedders.e5_convert import MODEL_NAME, ModelFiles, ensure_model, open_model
 from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.embedders.openai_compatible import RemoteEmbedder, open_embedder
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel, make_language_model
 from vademecum.adapters.providers import split_name
 from vademecum.errors import InvalidSetting
+from vademecum.ingest.retain import Keep
+from vademecum.memory.upkeep import MemoryKeep
+from vademecum.model.embedding import EmbeddingSpace
+from vademecum.model.index import EXACT_BELOW
+from vademecum.model.memory import KINDS
+from vademecum.rank.memory import E5_SMALL, FLOOR, WHOLE_RANGE, Calibration
+from vademecum.retrieve.fuse import Fusion
+from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking
 from vademecum.settings import ChunkingRuleSettings, Loaded, Settings
 
 Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRules:
+    """How to search: the order, when a graph may be used, and what filters may ask about (all
+    where no key is named)."""
+
+    ranking: Ranking
+    exact_below: int
+    filter_keys: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRules:
+    """How memories are recalled and kept: the least similarity, how long an answer waits for them,
+    how cosines become 0..1 (None where the embedding space tells it), and how long they stay."""
+
+    floor: float
+    seconds: float
+    calibration: Calibration | None
+    keep: MemoryKeep
+
+
+DEFAULT_SEARCH = SearchRules(
+    ranking=DEFAULT_RANKING, exact_below=EXACT_BELOW, filter_keys=frozenset()
+)
+DEFAULT_MEMORY = MemoryRules(
+    floor=FLOOR,
+    seconds=2.0,
+    calibration=None,
+    keep=MemoryKeep(kinds={}, expired=timedelta(days=30)),
+)
 _TESSERACT_SECONDS = 10
 
 
@@ -119,3 +161,62 @@ def chunking_rules(settings: Settings, window: int) -> ChunkingRules:
 
 def _rule(rule: ChunkingRuleSettings) -> ChunkingRule:
     return ChunkingRule(strategy=rule.strategy, size=rule.size, overlap=rule.overlap)
+
+
+def search_rules(settings: Settings) -> SearchRules:
+    search = settings.search
+    fusion = Fusion(method=search.fusion, k=search.fusion_k, dense_weight=search.dense_weight)
+    names = frozenset(name.strip() for name in search.filter_keys.split(","))
+    return SearchRules(
+        ranking=Ranking(
+            fusion=fusion,
+            rerank=bool(settings.models.reranker),
+            leg_seconds=search.leg_seconds,
+        ),
+        exact_below=search.exact_below,
+        filter_keys=names - {""},
+    )
+
+
+def memory_rules(settings: Settings, space: EmbeddingSpace) -> MemoryRules:
+    """Return the rules of recall in an embedding space; a setting wins over the space's own."""
+    memory, own = settings.memory, calibration_of(space)
+    calibration = Calibration(
+        low=own.low if memory.cosine_low is None else memory.cosine_low,
+        width=own.width if memory.cosine_width is None else memory.cosine_width,
+    )
+    return MemoryRules(
+        floor=memory.floor,
+        seconds=memory.seconds,
+        calibration=calibration,
+        keep=memory_keep(settings),
+    )
+
+
+def calibration_of(space: EmbeddingSpace) -> Calibration:
+    """Return how cosines of a space become 0..1."""
+    return E5_SMALL if space.model == MODEL_NAME else WHOLE_RANGE
+
+
+def keep_rules(settings: Settings) -> Keep:
+    """Return how long each thing is kept."""
+    retention = settings.retention
+    return Keep(
+        revisions=_days(retention.revisions_days),
+        changes=_days(retention.changes_days),
+        traces=_days(retention.traces_days),
+    )
+
+
+def memory_keep(settings: Settings) -> MemoryKeep:
+    """Return how long memories of each kind are kept."""
+    retention = settings.retention
+    days = {kind: getattr(retention.memories_days, kind) for kind in KINDS}
+    return MemoryKeep(
+        kinds={kind: timedelta(days=number) for kind, number in days.items() if number},
+        expired=timedelta(days=retention.expired_days),
+    )
+
+
+def _days(number: int) -> timedelta | None:
+    return timedelta(days=number) if number else None

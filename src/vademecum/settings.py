@@ -14,6 +14,7 @@ from vademecum import failpoint
 from vademecum.errors import InvalidSetting, UnknownSetting
 from vademecum.model.index import EXACT_BELOW
 from vademecum.rank.fuse import DENSE_WEIGHT, Method
+from vademecum.rank.memory import FLOOR
 
 LOCAL_E5 = "local:multilingual-e5-small"
 FILE_NAME = "vademecum.toml"
@@ -136,6 +137,33 @@ class AnswerSettings(_Section):
     )
 
 
+class MemorySettings(_Section):
+    floor: float = Field(
+        default=FLOOR, ge=0, le=1, description="least similarity of a memory that is recalled"
+    )
+    cosine_low: float | None = Field(
+        default=None, ge=-1, le=1, description="cosine that counts as 0; empty = the model's own"
+    )
+    cosine_width: float | None = Field(
+        default=None, gt=0, le=2, description="how far above it 1 is; empty = the model's own"
+    )
+    seconds: float = Field(
+        default=2.0,
+        gt=0,
+        le=60,
+        description="an answer waits so long for memories after its search",
+    )
+
+
+class MemoryDays(_Section):
+    profile_fact: int = Field(default=0, ge=0, description="days since last touched; 0 = ever")
+    preference: int = Field(default=0, ge=0, description="days since last touched; 0 = ever")
+    boundary: int = Field(default=0, ge=0, description="days since last touched; 0 = ever")
+    relationship: int = Field(default=0, ge=0, description="days since last touched; 0 = ever")
+    episodic_event: int = Field(default=0, ge=0, description="days since last touched; 0 = ever")
+    task: int = Field(default=0, ge=0, description="days since last touched; 0 = ever")
+
+
 class RetentionSettings(_Section):
     revisions_days: int = Field(
         default=400, ge=0, description="how long old revisions stay, with their originals; 0 = ever"
@@ -146,6 +174,10 @@ class RetentionSettings(_Section):
     traces_days: int = Field(
         default=90, ge=0, description="how long traces of searches and answers stay; 0 = ever"
     )
+    expired_days: int = Field(
+        default=30, ge=0, description="how long expired memories stay for --as-of; 0 = not at all"
+    )
+    memories_days: MemoryDays = MemoryDays()
 
 
 class LogSettings(_Section):
@@ -166,6 +198,7 @@ class Settings(_Section):
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
     answer: AnswerSettings = AnswerSettings()
+    memory: MemorySettings = MemorySettings()
     retention: RetentionSettings = RetentionSettings()
     log: LogSettings = LogSettings()
 

@@ -77,6 +77,15 @@ class App:
     search = _waiting(asynchronous.App.search)
     ask = _waiting(asynchronous.App.ask)
     stream = _iterating(asynchronous.App.stream)
+    remember = _waiting(asynchronous.App.remember)
+    recall = _waiting(asynchronous.App.recall)
+    memories = _waiting(asynchronous.App.memories)
+    memory = _waiting(asynchronous.App.memory)
+    edit_memory = _waiting(asynchronous.App.edit_memory)
+    pin = _waiting(asynchronous.App.pin)
+    confirm = _waiting(asynchronous.App.confirm)
+    reject = _waiting(asynchronous.App.reject)
+    forget_memory = _waiting(asynchronous.App.forget_memory)
 
 
 @contextmanager

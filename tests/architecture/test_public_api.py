@@ -91,6 +91,7 @@ def vademecum_answer() -> Any:
         conversation_id=ConversationId(UUID(int=1)),
         turn_id=TurnId(UUID(int=2)),
         trace_id=TraceId(UUID(int=3)),
+        asked_turn_id=TurnId(UUID(int=4)),
     )
 
 

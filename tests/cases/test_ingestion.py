@@ -135,7 +135,7 @@ async def test_in_09_killed_half_way_it_goes_on_by_itself(
     assert await bench.chunk_texts(old.id) == [paragraphs(["quokka"])]
     assert "quokka" in (await bench.found("quokka"))[0]
     bench.lose_lease(accepted.revision_id)
-    mended, _ = await once(bench.app)
+    (mended, _), _ = await once(bench.app)
     assert mended.rescued_jobs + 1 >= 1
     document = await bench.documents.get(OPERATOR, old.id)
     assert (document.state, document.chunks) == (State.READY, 1100)

@@ -80,6 +80,7 @@ def test_an_answer_with_its_searches_and_places_but_no_words_of_its_sources() ->
         conversation_id=ConversationId(UUID(int=1)),
         turn_id=TurnId(UUID(int=2)),
         trace_id=TraceId(UUID(int=3)),
+        asked_turn_id=TurnId(UUID(int=4)),
     )
     record = answer_record(answer, [retrieval()], {"space": "s", "language_model": "m"})
     assert record["searches"] == [retrieval_record(retrieval())]

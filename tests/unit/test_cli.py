@@ -194,6 +194,7 @@ def an_answer(*, abstained: bool) -> Answer:
         conversation_id=ConversationId(ID),
         turn_id=TurnId(ID),
         trace_id=TraceId(ID),
+        asked_turn_id=TurnId(UUID(int=4)),
     )
 
 

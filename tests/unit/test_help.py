@@ -30,7 +30,10 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "vade eval", "vade eval lab", "vade status", "vade doctor",
         "vade config", "vade config show", "vade config check", "vade model", "vade model fetch",
         "vade migrate", "vade stop", "vade worker", "vade jobs", "vade jobs list",
-        "vade jobs retry", "vade changes",
+        "vade jobs retry", "vade changes", "vade remember", "vade recall", "vade memories",
+        "vade memories list", "vade memories show", "vade memories edit", "vade memories pin",
+        "vade memories unpin", "vade memories confirm", "vade memories reject",
+        "vade memories forget",
     }  # fmt: skip
 
 

@@ -101,6 +101,7 @@ def an_answer(text: str, *, abstained: bool = False) -> Answer:
         conversation_id=ConversationId(ID),
         turn_id=TurnId(ID),
         trace_id=TraceId(ID),
+        asked_turn_id=TurnId(UUID(int=4)),
     )
 
 

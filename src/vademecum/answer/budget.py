@@ -9,6 +9,7 @@ from vademecum.text.sentences import sentence_spans
 
 SYSTEM_TOKENS = 200
 CONTEXT_TOKENS = 2_000
+MEMORY_TOKENS = 600  # of the context
 HISTORY_TOKENS = 1_000
 RESPONSE_TOKENS = 1_000
 MOST_ANSWER_TOKENS = 800
@@ -42,6 +43,19 @@ def fit(passages: Sequence[Passage], cost: Cost, budget: int = CONTEXT_TOKENS) -
         fitted.append(Fitted(passage=passage, text=text))
         left -= needed
     return fitted
+
+
+def fit_lines(lines: Sequence[str], counter: TokenCounter, budget: int) -> list[str]:
+    """Return the lines, most important first, that fit together: dropped one at a time from the
+    last. Only the very first one, where it alone is too large, is cut, at a sentence's end."""
+    costs = [counter.count(f"{line}\n") for line in lines]
+    kept = list(lines)
+    while len(kept) > 1 and sum(costs[: len(kept)]) > budget:
+        kept.pop()
+    if kept and costs[0] > budget:
+        cut = _beginning(kept[0], lambda text: counter.count(f"{text}\n") <= budget)
+        return [cut] if cut else []
+    return kept
 
 
 def fit_question(question: str, counter: TokenCounter, budget: int = HISTORY_TOKENS) -> str:

@@ -5,16 +5,21 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from vademecum.answer.cite import merge
+from vademecum.answer.command import obey
 from vademecum.answer.record import answer_record
+from vademecum.answer.remembered import in_time, recalled
 from vademecum.answer.unknown import unknown
 from vademecum.answer.write import AnswerParts, Draft, Sight, extracted, generated, still_seen
+from vademecum.errors import ServiceAway
 from vademecum.model.answer import Answer, AnswerMode, Done, Event, Retrieved
 from vademecum.model.ids import ChunkId, ConversationId, TraceId, TurnId, new_uuid
+from vademecum.model.memory import Recall
 from vademecum.model.passage import Passage, Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask, Query
 from vademecum.model.trace import Trace
 from vademecum.retrieve.pipeline import retrieve
+from vademecum.text.commands import read_command
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
 
@@ -24,23 +29,33 @@ _MOST_PARTS = 8
 
 
 async def answer(parts: AnswerParts, scope: Scope, ask: Ask) -> AsyncGenerator[Event, None]:
-    """Yield what was found, each checked sentence, then the whole answer, which is recorded."""
+    """Yield what was found, each checked sentence, then the whole answer, which is recorded. A turn
+    that orders to remember, forget or correct something is obeyed instead."""
+    command = read_command(ask.question) if parts.memory is not None else None
+    if command is not None and parts.memory is not None:
+        async with aclosing(obey(parts, parts.memory, scope, ask, command)) as steps:
+            async for event in steps:
+                yield event
+        return
     clock = parts.retrieve.clock
     started = clock.monotonic()
     timings: dict[str, float] = {}
     asked = _bounded(question_parts(ask.question))
-    searches = await _search(parts, scope, ask, asked)
+    forgone: list[str] = []
+    searches, recall = await _found(parts, scope, ask, asked, forgone)
     timings["retrieve"] = 1000 * (clock.monotonic() - started)
     passages = _merged(searches)
     yield Retrieved(passages=passages)
 
     sight = Sight(store=parts.retrieve.store, scope=scope, as_of=ask.as_of)
-    draft = Draft(degraded=[part for search in searches for part in search.degraded])
+    draft = Draft(degraded=[part for search in searches for part in search.degraded] + forgone)
     writing = clock.monotonic()
     mode: AnswerMode = "extractive"
-    if parts.language_model is not None and passages:
+    if parts.language_model is not None and (passages or (recall is not None and recall.all)):
         mode = "generated"
-        written = generated(parts, parts.language_model, ask.question, passages, draft, sight)
+        written = generated(
+            parts, parts.language_model, ask.question, passages, recall, draft, sight
+        )
         async with aclosing(written) as steps:
             async for checked in steps:
                 yield checked
@@ -54,7 +69,7 @@ async def answer(parts: AnswerParts, scope: Scope, ask: Ask) -> AsyncGenerator[E
     timings["write"] = 1000 * (clock.monotonic() - writing)
     timings["total"] = 1000 * (clock.monotonic() - started)
 
-    whole = _assemble(ask, draft, mode, passages, timings)
+    whole = _assemble(ask, draft, mode, passages, recall, timings)
     record = answer_record(whole, searches, _versions(parts), draft.removed)
     trace = Trace(
         id=whole.trace_id,
@@ -66,7 +81,35 @@ async def answer(parts: AnswerParts, scope: Scope, ask: Ask) -> AsyncGenerator[E
         record=record,
     )
     await parts.records.record_answer(scope, whole, trace)
+    await _count_uses(parts, scope, draft)
     yield Done(answer=whole)
+
+
+async def _found(
+    parts: AnswerParts, scope: Scope, ask: Ask, asked: Sequence[str], forgone: list[str]
+) -> tuple[list[Retrieval], Recall | None]:
+    """Search for each part and recall memories, all at once; `forgone` takes what memory lacks."""
+    if parts.memory is None:
+        return await _search(parts, scope, ask, asked), None
+    remembering = asyncio.create_task(recalled(parts.memory, scope, ask))
+    try:
+        searches = await _search(parts, scope, ask, asked)
+        recall = await in_time(remembering, parts.memory.seconds, forgone)
+    finally:
+        remembering.cancel()
+    forgone += recall.degraded if recall is not None else ()
+    return searches, recall
+
+
+async def _count_uses(parts: AnswerParts, scope: Scope, draft: Draft) -> None:
+    """Count a use of each memory that stood in the prompt: nobody waits for it but the record,
+    and an answer is whole without it."""
+    if parts.memory is None or not draft.used:
+        return
+    try:
+        await parts.memory.store.used(scope, draft.used)
+    except ServiceAway:
+        return  # one use that is not counted changes a score by little
 
 
 def _versions(parts: AnswerParts) -> dict[str, str]:
@@ -120,6 +163,7 @@ def _assemble(
     draft: Draft,
     mode: AnswerMode,
     passages: tuple[Passage, ...],
+    recall: Recall | None,
     timings: dict[str, float],
 ) -> Answer:
     """Return the answer; nothing supported means that we do not know, and cite nothing."""
@@ -144,4 +188,6 @@ def _assemble(
         conversation_id=ask.conversation_id or ConversationId(new_uuid()),
         turn_id=TurnId(new_uuid()),
         trace_id=TraceId(new_uuid()),
+        asked_turn_id=TurnId(new_uuid()),
+        memories=recall.all if recall is not None else (),
     )

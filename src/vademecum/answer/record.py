@@ -64,6 +64,14 @@ def answer_record(
             }
             for c in answer.citations
         ],
+        "memories": [
+            {
+                "memory_id": str(recalled.memory.id),
+                "score": recalled.score,
+                "signals": asdict(recalled.signals) if recalled.signals else None,
+            }
+            for recalled in answer.memories
+        ],
         "removed": list(removed),
         "usage": asdict(answer.usage),
         "degraded": list(answer.degraded),

@@ -13,10 +13,13 @@ from vademecum.answer.extract import extract
 from vademecum.answer.generate import Written, says_unknown, sentences
 from vademecum.answer.markers import Claim, read_markers
 from vademecum.answer.prompt import Built, build, reveals
+from vademecum.answer.remembered import backed, reason_and_rest
 from vademecum.answer.unknown import part_unknown
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, PromptTooLong, ServiceAway
+from vademecum.memory.recall import MemoryParts
 from vademecum.model.answer import AnswerMode, Checked, Citation, Sentence, Usage
-from vademecum.model.ids import ChunkId
+from vademecum.model.ids import ChunkId, MemoryId
+from vademecum.model.memory import Recall
 from vademecum.model.passage import Passage, Retrieval
 from vademecum.model.principal import Scope
 from vademecum.ports.embedder import TokenEncoder
@@ -34,7 +37,8 @@ _NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerParts:
-    """What the line needs from outside. Without `language_model` answers are extractive."""
+    """What the line needs from outside. Without `language_model` answers are extractive, without
+    `memory` nothing is remembered of anybody."""
 
     retrieve: RetrieveParts
     records: RecordStore
@@ -43,17 +47,20 @@ class AnswerParts:
     counter: TokenCounter
     temperature: float | None
     show_unsupported: bool
+    memory: MemoryParts | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """What has been checked so far. `removed` says why sentences are not shown."""
+    """What has been checked so far. `removed` says why sentences are not shown; `used` are the
+    memories that stood in the prompt."""
 
     kept: list[Checked] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     usage: Usage = _NO_TOKENS
     degraded: list[str] = field(default_factory=list)
     model_failed: bool = False
+    used: tuple[MemoryId, ...] = ()
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -128,6 +135,7 @@ async def generated(
     model: LanguageModel,
     question: str,
     passages: Sequence[Passage],
+    recall: Recall | None,
     draft: Draft,
     sight: Sight,
 ) -> AsyncGenerator[Checked, None]:
@@ -135,9 +143,10 @@ async def generated(
     for context_tokens in _SMALLER_CONTEXTS:
         # Counting loads its tables once, which takes a second of processor time.
         built = await asyncio.to_thread(
-            partial(build, context_tokens=context_tokens),
+            partial(build, context_tokens=context_tokens, recall=recall),
             *(question, passages, parts.counter, parts.temperature),
         )
+        draft.used = tuple(one.memory.id for one in built.memories)
         gate = Gate(built.sources, parts.encoder, question)
         try:
             async with aclosing(_written(parts, model, built, gate, draft, sight)) as steps:
@@ -173,7 +182,7 @@ async def _written(
             claim = read_markers(sentence, built.sources)
             if not claim.text or says_unknown(claim.text):
                 continue
-            checked, citations = await _verified(gate, claim, draft)
+            checked, citations = await _backed(built, gate, claim, draft)
             hidden = checked.support == "unsupported" and not parts.show_unsupported
             if hidden or checked.why == OBEYED or reveals(claim.text):
                 draft.removed.append(checked.why or OBEYED)
@@ -181,6 +190,25 @@ async def _written(
                 draft.removed.append(_GONE)
             else:
                 yield _keep(draft, "generated", checked, citations)
+
+
+async def _backed(
+    built: Built, gate: Gate, claim: Claim, draft: Draft
+) -> tuple[Sentence, tuple[Citation, ...]]:
+    """Check a claim against the sources; where they do not support it, against what is remembered
+    of the person. "Since you use a wheelchair, …" takes its reason from there, the rest from a
+    source. What neither says stays unsupported."""
+    checked, citations = await _verified(gate, claim, draft)
+    if checked.support == "supported" or checked.why == OBEYED or not built.memories:
+        return checked, citations
+    if own := backed(claim.text, built.memories):
+        return Sentence(text=claim.text, markers=(), support="supported", memories=own), ()
+    parted = reason_and_rest(claim.text)
+    if parted is not None and claim.markers and (own := backed(parted[0], built.memories)):
+        rest, cited = await _verified(gate, replace(claim, text=parted[1]), draft)
+        if rest.support != "unsupported":
+            return replace(rest, text=claim.text, memories=own), cited
+    return checked, citations
 
 
 async def _verified(

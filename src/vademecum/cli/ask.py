@@ -11,6 +11,7 @@ import typer
 
 from vademecum.app import Found
 from vademecum.app import open as open_app
+from vademecum.cli.memories import Persona, StageOption, stage_named
 from vademecum.cli.options import (
     COMMON,
     As,
@@ -38,6 +39,7 @@ from vademecum.cli.output import (
 from vademecum.errors import UsageError
 from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved, Sentence
 from vademecum.model.ids import ConversationId
+from vademecum.model.memory import DEFAULT_PERSONA
 from vademecum.model.passage import Passage
 from vademecum.model.query import Mode
 
@@ -132,6 +134,8 @@ def ask(
     principal: As = None,
     labels: Labels = None,
     as_of: AsOf = None,
+    persona: Persona = DEFAULT_PERSONA,
+    stage: StageOption = None,
     stream: Annotated[bool, typer.Option("--stream", help="show sentences as they come")] = False,
 ) -> None:
     """Get an answer whose every sentence is backed by your documents, or an honest no."""
@@ -140,6 +144,7 @@ def ask(
     scope = scope_of(principal, labels)
     conversation_id = _conversation_id(conversation)
     wanted = filter_of(where, filter_json)
+    known = stage_named(stage)
 
     async def run() -> Answer:
         with working("opening", quiet=COMMON.json) as work:
@@ -152,6 +157,8 @@ def ask(
                     conversation_id=conversation_id,
                     as_of=day_of(as_of),
                     filter=wanted,
+                    persona=persona,
+                    stage=known,
                 )
                 return await _follow(events, show)
 
@@ -210,6 +217,7 @@ def _event_json(event: Event) -> dict[str, object]:
                 "text": sentence.text,
                 "markers": list(sentence.markers),
                 "support": sentence.support,
+                "memories": list(sentence.memories),
                 "citations": [citation_json(citation) for citation in citations],
             }
         case Done(answer=answer):
@@ -229,7 +237,8 @@ def show_sentence(sentence: Sentence, *, quoted: bool) -> None:
     if sentence.support == "unsupported":
         out.print(f"[yellow]{escape(sentence.text)}[/]")
     else:
-        text = f"“{escape(sentence.text)}”" if quoted else escape(sentence.text)
+        text = escape(sentence.text)
+        text = f"“{text}”" if quoted and sentence.markers else text
         out.print(f"{text} [{_SUPPORT[sentence.support]}]{markers}[/]")
 
 

@@ -14,6 +14,7 @@ from vademecum.cli import demo as demo_commands
 from vademecum.cli import evaluate as evaluate_commands
 from vademecum.cli import forget as forget_commands
 from vademecum.cli import ingest as ingest_commands
+from vademecum.cli import memories as memory_commands
 from vademecum.cli import system as system_commands
 from vademecum.cli import trace as trace_commands
 from vademecum.cli import work as work_commands
@@ -30,6 +31,7 @@ vade = typer.Typer(
 )
 
 _GETTING_STARTED = "Start"
+_MEMORY = "Memory"
 _SYSTEM = "System"
 
 
@@ -44,6 +46,9 @@ _add(ask_commands.search, _GETTING_STARTED)
 vade.add_typer(documents, name="documents", rich_help_panel=_GETTING_STARTED)
 _add(trace_commands.explain, _GETTING_STARTED)
 _add(forget_commands.forget, _GETTING_STARTED)
+_add(memory_commands.remember, _MEMORY)
+_add(memory_commands.recall, _MEMORY)
+vade.add_typer(memory_commands.memories, name="memories", rich_help_panel=_MEMORY)
 _add(work_commands.worker, _SYSTEM)
 vade.add_typer(work_commands.jobs, name="jobs", rich_help_panel=_SYSTEM)
 _add(work_commands.changes, _SYSTEM)

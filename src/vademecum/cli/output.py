@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from vademecum.errors import VademecumError
 from vademecum.ingest.deliver import Count
 from vademecum.model.answer import Answer, Citation
+from vademecum.model.memory import Memory, Recalled
 from vademecum.model.passage import Passage
 from vademecum.opening import Tell
 
@@ -154,6 +155,27 @@ def citation_json(citation: Citation) -> dict[str, Any]:
     return asdict(citation)
 
 
+def memory_json(memory: Memory) -> dict[str, Any]:
+    """Return a memory in the form of the interface."""
+    values = asdict(memory)
+    source = values.pop("source")
+    return values | {
+        "source": source["kind"],
+        "source_turn_id": source["turn_id"],
+        "source_words": source["words"],
+        "client": source["client"],
+    }
+
+
+def recalled_json(recalled: Recalled) -> dict[str, Any]:
+    """Return a memory that was recalled, with its score and what it is made of; those of the
+    profile have none."""
+    return memory_json(recalled.memory) | {
+        "score": recalled.score,
+        "signals": asdict(recalled.signals) if recalled.signals else None,
+    }
+
+
 def answer_json(answer: Answer) -> dict[str, Any]:
     """Return an answer in the form of the interface."""
     return {
@@ -162,10 +184,15 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "mode": answer.mode,
         "citations": [citation_json(citation) for citation in answer.citations],
         "sentences": [
-            {"text": s.text, "markers": list(s.markers), "support": s.support}
+            {
+                "text": s.text,
+                "markers": list(s.markers),
+                "support": s.support,
+                "memories": list(s.memories),
+            }
             for s in answer.sentences
         ],
-        "memories": [],
+        "memories": [recalled_json(recalled) for recalled in answer.memories],
         "degraded": list(answer.degraded),
         "usage": asdict(answer.usage),
         "timings_ms": dict(answer.timings_ms),

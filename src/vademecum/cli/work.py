@@ -36,10 +36,14 @@ async def _once() -> None:
         async with open_app(COMMON.settings(), tell=shown.tell) as app:
             shown.tell("working")
             mended, retired = await work_once(app)
+    done = {
+        "mended": {key: n for part in mended for key, n in asdict(part).items()},
+        "retired": {key: n for part in retired for key, n in asdict(part).items()},
+    }
     if COMMON.json:
-        print_json({"mended": asdict(mended), "retired": asdict(retired)})
+        print_json(done)
         return
-    for what, values in (("mended", asdict(mended)), ("let go", asdict(retired))):
+    for what, values in (("mended", done["mended"]), ("let go", done["retired"])):
         told = ", ".join(f"{n} {key.replace('_', ' ')}" for key, n in values.items() if n)
         out.print(f"[bold]{what}[/]  {told or 'nothing'}")
 

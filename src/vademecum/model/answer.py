@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from vademecum.model.ids import ChunkId, ConversationId, DocumentId, TraceId, TurnId
+from vademecum.model.ids import (
+    ChunkId,
+    ConversationId,
+    DocumentId,
+    MemoryId,
+    TraceId,
+    TurnId,
+)
+from vademecum.model.memory import Recalled
 from vademecum.model.passage import Passage
 
 Support = Literal["supported", "partly", "unsupported"]
@@ -33,13 +41,15 @@ class Sentence:
     """One sentence of the answer with the markers of the citations that back it.
 
     `why` names what kept it from being supported: number, unit, date, code, name, negation, roles,
-    quotation, similarity, instruction, too short, no source, or "".
+    quotation, similarity, instruction, too short, no source, or "". `memories` are those of the
+    person that say it, where no source does.
     """
 
     text: str
     markers: tuple[int, ...]
     support: Support
     why: str = ""
+    memories: tuple[MemoryId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +62,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A checked answer, or an abstention (`abstained`, no citations)."""
+    """A checked answer, or an abstention (`abstained`, no citations).
+
+    `memories` are those that were recalled for it; `asked_turn_id` is the turn of the question,
+    `turn_id` that of the answer.
+    """
 
     question: str
     text: str
@@ -67,6 +81,8 @@ class Answer:
     conversation_id: ConversationId
     turn_id: TurnId
     trace_id: TraceId
+    asked_turn_id: TurnId
+    memories: tuple[Recalled, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

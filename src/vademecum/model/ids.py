@@ -13,6 +13,7 @@ ChunkId = NewType("ChunkId", uuid.UUID)
 ConversationId = NewType("ConversationId", uuid.UUID)
 TurnId = NewType("TurnId", uuid.UUID)
 TraceId = NewType("TraceId", uuid.UUID)
+MemoryId = NewType("MemoryId", uuid.UUID)
 
 
 def new_uuid() -> uuid.UUID:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from vademecum.model.filter import Filter
 from vademecum.model.ids import ConversationId
+from vademecum.model.memory import DEFAULT_PERSONA, Stage
 
 Mode = Literal["hybrid", "dense", "keyword"]
 
@@ -31,10 +32,14 @@ class Query:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """A question as it reaches the answering line. It belongs to `conversation_id`, None for a new
-    one; `collections`, `as_of` and `filter` are those of the searches for it."""
+    one; `collections`, `as_of` and `filter` are those of the searches for it. Memories are those of
+    `persona`; `stage` is how well the person is known, None where that is told from their turns.
+    """
 
     question: str
     conversation_id: ConversationId | None = None
     collections: frozenset[str] | None = None
     as_of: date | None = None
     filter: Filter | None = None
+    persona: str = DEFAULT_PERSONA
+    stage: Stage | None = None

@@ -16,6 +16,7 @@ INDEX_TABLES = frozenset(
         "term_delta",
         "language_total",
         "vector_sample",
+        "memory_index",
     }
 )
 _SQL = load("health")

@@ -6,7 +6,7 @@ from psycopg.types.json import Jsonb
 
 from vademecum.errors import ConversationNotFound, TraceNotFound
 from vademecum.model.answer import Answer
-from vademecum.model.ids import ConversationId, Principal, TraceId, new_uuid
+from vademecum.model.ids import ConversationId, Principal, TraceId
 from vademecum.model.principal import Scope
 from vademecum.model.trace import Trace
 from vademecum.postgres.pool import Connection, Pool
@@ -29,7 +29,7 @@ class PostgresRecords:
             await connection.execute(_SQL["insert_conversation"], conversation)
             await self._require_own(connection, conversation)
             turns = (
-                (new_uuid(), "user", answer.question),
+                (answer.asked_turn_id, "user", answer.question),
                 (answer.turn_id, "assistant", answer.text),
             )
             for turn_id, role, text in turns:

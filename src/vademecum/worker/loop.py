@@ -12,7 +12,11 @@ from vademecum.app import App
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.ingest.reconcile import Reconciled, reconcile
 from vademecum.ingest.retain import Retired, retire
+from vademecum.memory.upkeep import Indexed, LetGo, index_waiting, let_go
 from vademecum.purge.person import resume
+
+Mended = tuple[Reconciled, Indexed]
+Left = tuple[Retired, LetGo]
 
 RESCUE_SECONDS = 10.0
 RECONCILE_SECONDS = 60.0
@@ -31,21 +35,29 @@ async def work(app: App) -> None:
             _for_ever("jobs", lambda: jobs.run(partial(ingest_revision, app.ingest_parts)), 0.0)
         )
         tasks.create_task(_for_ever("rescue", jobs.rescue, RESCUE_SECONDS))
-        tasks.create_task(
-            _for_ever("reconcile", lambda: reconcile(app.reconcile_parts), RECONCILE_SECONDS)
-        )
-        tasks.create_task(_for_ever("retire", lambda: retire(app.retain_parts), RETIRE_SECONDS))
+        tasks.create_task(_for_ever("reconcile", lambda: _mend(app), RECONCILE_SECONDS))
+        tasks.create_task(_for_ever("retire", lambda: _let_go(app), RETIRE_SECONDS))
         tasks.create_task(_for_ever("erase", lambda: _erase(app), ERASE_SECONDS))
         tasks.create_task(_for_ever("graph", lambda: _tend(app), GRAPH_SECONDS))
 
 
-async def once(app: App) -> tuple[Reconciled, Retired]:
+async def once(app: App) -> tuple[Mended, Left]:
     """Do all that there is to do now, and return what was mended and let go."""
-    mended = await reconcile(app.reconcile_parts)
+    mended = await _mend(app)
     await app.catalogue.jobs.drain(partial(ingest_revision, app.ingest_parts))
     await _tend(app)
     await _erase(app)
-    return mended, await retire(app.retain_parts)
+    return mended, await _let_go(app)
+
+
+async def _mend(app: App) -> Mended:
+    """Make the index what the truth says, of documents and of memories."""
+    return await reconcile(app.reconcile_parts), await index_waiting(app.memory_upkeep_parts)
+
+
+async def _let_go(app: App) -> Left:
+    """Let go what is kept no longer, of documents and of memories."""
+    return await retire(app.retain_parts), await let_go(app.memory_upkeep_parts)
 
 
 async def _erase(app: App) -> int:

@@ -44,4 +44,7 @@ SELECT (SELECT count(*) FROM (SELECT FROM document LIMIT 1) AS d) AS document,
        (SELECT count(*) FROM (SELECT FROM access_set LIMIT 1) AS a) AS access_set,
        (SELECT count(*) FROM (SELECT FROM conversation LIMIT 1) AS v) AS conversation,
        (SELECT count(*) FROM (SELECT FROM turn LIMIT 1) AS t) AS turn,
-       (SELECT count(*) FROM (SELECT FROM trace LIMIT 1) AS x) AS trace
+       (SELECT count(*) FROM (SELECT FROM trace LIMIT 1) AS x) AS trace,
+       (SELECT count(*) FROM (SELECT FROM memory LIMIT 1) AS m) AS memory,
+       (SELECT count(*) FROM (SELECT FROM memory_version LIMIT 1) AS w) AS memory_version,
+       (SELECT count(*) FROM (SELECT FROM memory_tombstone LIMIT 1) AS g) AS memory_tombstone

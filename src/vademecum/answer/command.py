@@ -1,0 +1,170 @@
+"""What happens when a person says "remember that …", "forget that …", "that is wrong, it is …"?
+
+No language model is asked, no document is searched, and only the speaker's own memories change.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+
+from vademecum.answer.record import answer_record
+from vademecum.answer.write import AnswerParts
+from vademecum.errors import SecretRefused, ServiceAway, UsageError
+from vademecum.memory.commands import correct, forget
+from vademecum.memory.recall import MemoryParts
+from vademecum.memory.remember import Offer, remember
+from vademecum.model.answer import Answer, Checked, Done, Event, Retrieved, Sentence, Usage
+from vademecum.model.ids import ConversationId, TraceId, TurnId, new_uuid
+from vademecum.model.memory import Memory, MemorySource, Recalled, Remembered
+from vademecum.model.principal import Scope
+from vademecum.model.query import Ask
+from vademecum.model.trace import Trace
+from vademecum.text.commands import Command, Spoken
+
+# Nothing that was forgotten is said again: it would stand in the conversation.
+_SAID: dict[str, dict[Spoken, str]] = {
+    "added": {"en": "Saved: {text}", "pt": "Guardado: {text}", "es": "Guardado: {text}"},
+    "confirmed": {
+        "en": "I knew that already: {text}",
+        "pt": "Eu já sabia: {text}",
+        "es": "Ya lo sabía: {text}",
+    },
+    "updated": {"en": "Updated: {text}", "pt": "Atualizado: {text}", "es": "Actualizado: {text}"},
+    "superseded": {
+        "en": "Saved, in place of what I knew before: {text}",
+        "pt": "Guardado, no lugar do que eu sabia antes: {text}",
+        "es": "Guardado, en lugar de lo que sabía antes: {text}",
+    },
+    "pending": {
+        "en": "Kept until you confirm it: {text}",
+        "pt": "Guardado até que você confirme: {text}",
+        "es": "Guardado hasta que lo confirmes: {text}",
+    },
+    "corrected": {"en": "Corrected: {text}", "pt": "Corrigido: {text}", "es": "Corregido: {text}"},
+    "forgotten": {"en": "Forgotten.", "pt": "Esquecido.", "es": "Olvidado."},
+    "secret": {
+        "en": "Nothing was saved: this looks like a key, a password or a card number.",
+        "pt": "Nada foi guardado: parece uma chave, uma senha ou um número de cartão.",
+        "es": "No se guardó nada: parece una clave, una contraseña o un número de tarjeta.",
+    },
+    "refused": {
+        "en": "Nothing was saved: say it in one short sentence.",
+        "pt": "Nada foi guardado: diga em uma frase curta.",
+        "es": "No se guardó nada: dilo en una frase corta.",
+    },
+    "away": {
+        "en": "Nothing was saved or changed: my memory does not answer right now.",
+        "pt": "Nada foi guardado nem mudado: a minha memória não responde agora.",
+        "es": "No se guardó ni cambió nada: mi memoria no responde ahora.",
+    },
+    "unknown": {
+        "en": "Nothing was forgotten: I remember nothing like that.",
+        "pt": "Nada foi esquecido: não me lembro de nada assim.",
+        "es": "No se olvidó nada: no recuerdo nada así.",
+    },
+    "several": {
+        "en": "Nothing was forgotten: several memories fit, say which one.",
+        "pt": "Nada foi esquecido: várias memórias servem, diga qual.",
+        "es": "No se olvidó nada: hay varios recuerdos así, di cuál.",
+    },
+    "unclear": {
+        "en": "Nothing was changed: say the whole sentence as it should be.",
+        "pt": "Nada foi mudado: diga a frase inteira como deve ser.",
+        "es": "No se cambió nada: di la frase entera como debe ser.",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    """What came of an order: the name of what is said, and the memory that it is about."""
+
+    name: str
+    memory: Memory | None = None
+    degraded: tuple[str, ...] = ()
+
+
+async def obey(
+    parts: AnswerParts, memory: MemoryParts, scope: Scope, ask: Ask, command: Command
+) -> AsyncGenerator[Event, None]:
+    """Do what the turn orders, say what was saved, forgotten or corrected, or that nothing was, in
+    the language of the order, and record the turn."""
+    clock = parts.retrieve.clock
+    started = clock.monotonic()
+    yield Retrieved(passages=())
+    turn_id = TurnId(new_uuid())
+    source = MemorySource(kind="turn", words=ask.question, turn_id=turn_id)
+    try:
+        done = await _done(memory, scope, ask, command, source)
+    except ServiceAway as error:
+        done = _Outcome(name="away", degraded=(f"memory: {error.code}",))
+    text = _SAID[done.name][command.language].format(text=done.memory.text if done.memory else "")
+    sentence = Sentence(
+        text=text,
+        markers=(),
+        support="supported",
+        memories=(done.memory.id,) if done.memory else (),
+    )
+    yield Checked(mode="extractive", sentence=sentence, citations=())
+    answer = _answer(ask, turn_id, sentence, done, 1000 * (clock.monotonic() - started))
+    trace = Trace(
+        id=answer.trace_id,
+        kind="ask",
+        principal=scope.principal,
+        documents=(),
+        chunks=(),
+        created_at=clock.now(),
+        record=answer_record(answer, [], {}) | {"command": command.verb, "outcome": done.name},
+    )
+    await parts.records.record_answer(scope, answer, trace)
+    yield Done(answer=answer)
+
+
+async def _done(
+    memory: MemoryParts, scope: Scope, ask: Ask, command: Command, source: MemorySource
+) -> _Outcome:
+    place = (memory, scope, ask.persona, ask.conversation_id)
+    offer = Offer(text=command.text, source=source, persona=ask.persona)
+    try:
+        if command.verb == "forget":
+            return _Outcome(name=await forget(*place, command.text))
+        if command.verb == "correct":
+            corrected = await correct(*place, command.text, fragment=command.fragment)
+            if corrected is not None:
+                return replace(_kept(corrected), name="corrected")
+        # A whole sentence says by itself what is right.
+        return (
+            _Outcome(name="unclear")
+            if command.fragment
+            else _kept(await remember(memory, scope, offer))
+        )
+    except SecretRefused:
+        return _Outcome(name="secret")
+    except UsageError:
+        return _Outcome(name="refused")
+
+
+def _kept(done: Remembered) -> _Outcome:
+    return _Outcome(name=done.outcome, memory=done.memory)
+
+
+def _answer(
+    ask: Ask, turn_id: TurnId, sentence: Sentence, done: _Outcome, milliseconds: float
+) -> Answer:
+    shown: Sequence[Memory] = [done.memory] if done.memory else []
+    return Answer(
+        question=ask.question,
+        text=sentence.text,
+        abstained=False,
+        mode="extractive",
+        sentences=(sentence,),
+        citations=(),
+        passages=(),
+        degraded=done.degraded,
+        usage=Usage(prompt_tokens=0, completion_tokens=0),
+        timings_ms={"total": milliseconds},
+        conversation_id=ask.conversation_id or ConversationId(new_uuid()),
+        turn_id=TurnId(new_uuid()),
+        trace_id=TraceId(new_uuid()),
+        asked_turn_id=turn_id,
+        memories=tuple(Recalled(memory=m, score=None, signals=None) for m in shown),
+    )

@@ -1,0 +1,366 @@
+"""`vade remember`, `vade recall`, `vade memories`: what is remembered of a person."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+import regex
+import typer
+from rich.table import Table
+
+from vademecum.app import App
+from vademecum.app import open as open_app
+from vademecum.cli.options import COMMON, As, AsOf, command, day_of, scope_json, scope_of
+from vademecum.cli.output import escape, memory_json, out, print_json, recalled_json, working
+from vademecum.errors import UsageError
+from vademecum.model.ids import ConversationId, MemoryId
+from vademecum.model.memory import (
+    DEFAULT_PERSONA,
+    KINDS,
+    STAGES,
+    STATES,
+    Kind,
+    Recall,
+    Recalled,
+    Remembered,
+    Stage,
+)
+from vademecum.model.principal import LOCAL_PRINCIPAL, Scope
+from vademecum.remembering import MemoryStory, moment_of
+
+memories = typer.Typer(
+    no_args_is_help=True, help="What is remembered of a person: see, correct, confirm, erase it."
+)
+T = TypeVar("T")
+Id = Annotated[str, typer.Argument(metavar="ID", help="a memory's id")]
+Persona = Annotated[str, typer.Option("--persona", metavar="NAME", help="which side of the app")]
+KindOption = Annotated[
+    str | None, typer.Option("--kind", metavar="KIND", help=f"one of {', '.join(KINDS)}")
+]
+Importance = Annotated[
+    float | None, typer.Option("--importance", min=0, max=1, help="0 to 1; .5 unless told")
+]
+Expires = Annotated[
+    str | None,
+    typer.Option("--expires", metavar="WHEN", help="a date, a time, or a span like 30d, 12h, 90s"),
+]
+StageOption = Annotated[
+    str | None,
+    typer.Option("--stage", metavar="STAGE", help=f"how well they are known: {', '.join(STAGES)}"),
+]
+_SPAN = regex.compile(r"(\d{1,6})\s*([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def _with_app(work: Callable[[App], Awaitable[T]]) -> T:
+    async def run() -> T:
+        with working("opening", quiet=COMMON.json) as shown:
+            async with open_app(COMMON.settings(), tell=shown.tell) as app:
+                return await work(app)
+
+    return asyncio.run(run())
+
+
+def _person(principal: str | None) -> Scope:
+    """Return the scope of whose memories are meant; nobody's but one person's are ever."""
+    return scope_of(LOCAL_PRINCIPAL if principal is None else principal, None)
+
+
+def remember(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="one statement, in any language")],
+    principal: As = None,
+    kind: KindOption = None,
+    importance: Importance = None,
+    pin: Annotated[bool, typer.Option("--pin", help="always keep it at hand")] = False,
+    expires: Expires = None,
+    persona: Persona = DEFAULT_PERSONA,
+) -> None:
+    """Remember one statement of a person; what is known already is confirmed, not doubled."""
+    scope = _person(principal)
+    wanted, until = kind_named(kind), expiry(expires)
+    done = _with_app(
+        lambda app: app.remember(
+            text,
+            scope=scope,
+            kind=wanted,
+            importance=importance,
+            pinned=pin,
+            expires_at=until,
+            persona=persona,
+        )
+    )
+    _show_done(done, scope)
+
+
+def recall(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="the message it may matter for")],
+    principal: As = None,
+    conversation: Annotated[
+        str | None,
+        typer.Option("--conversation", metavar="ID", help="its last message counts as well"),
+    ] = None,
+    persona: Persona = DEFAULT_PERSONA,
+    stage: StageOption = None,
+    as_of: AsOf = None,
+) -> None:
+    """Show what would be remembered of a person for a message, and why."""
+    scope = _person(principal)
+    known = stage_named(stage)
+    talk = ConversationId(_uuid(conversation, "a conversation")) if conversation else None
+    found = _with_app(
+        lambda app: app.recall(
+            text,
+            scope=scope,
+            conversation_id=talk,
+            persona=persona,
+            stage=known,
+            as_of=day_of(as_of),
+        )
+    )
+    if COMMON.json:
+        print_json(_recall_json(found) | {"scope": scope_json(scope)})
+        return
+    for recalled in found.profile:
+        out.print(f"[bold]always[/]  {escape(recalled.memory.text)}")
+    for recalled in found.memories:
+        _show_recalled(recalled)
+    if not found.all:
+        out.print("nothing is remembered that matters here")
+    for part in found.degraded:
+        out.print(f"[yellow]without {escape(part)}[/]")
+
+
+@memories.command("list")
+@command
+def list_memories(
+    principal: As = None,
+    persona: Annotated[
+        str | None, typer.Option("--persona", metavar="NAME", help="of this one only")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="also what is superseded or expired")
+    ] = False,
+    as_of: AsOf = None,
+) -> None:
+    """List what is remembered of a person, or was believed on a day."""
+    scope = _person(principal)
+    states = STATES if every else None
+    found = _with_app(
+        lambda app: app.memories(scope=scope, persona=persona, states=states, as_of=day_of(as_of))
+    )
+    if COMMON.json:
+        print_json({"memories": [memory_json(m) for m in found], "scope": scope_json(scope)})
+        return
+    if not found:
+        out.print("nothing is remembered yet: `vade remember TEXT` does it")
+        return
+    table = Table(box=None, header_style="bold")
+    for heading in ("id", "state", "kind", "pinned", "since", "text"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "id")
+    for m in found:
+        table.add_row(
+            str(m.id), m.state, m.kind, "yes" if m.pinned else "", f"{m.known_from:%Y-%m-%d}",
+            escape(m.text),
+        )  # fmt: skip
+    out.print(table)
+
+
+@memories.command("show")
+@command
+def show(memory_id: Id, principal: As = None) -> None:
+    """Show all that is known of a memory: where it comes from, and what it said before."""
+    scope = _person(principal)
+    story = _with_app(lambda app: app.memory(_id(memory_id), scope=scope))
+    values = _story_json(story)
+    if COMMON.json:
+        print_json(values)
+        return
+    for key, value in values.items():
+        if key != "versions":
+            out.print(f"[bold]{key:>14}[/]  {escape(str(value))}")
+    for version in story.versions:
+        until = f"{version.known_until:%Y-%m-%d %H:%M}"
+        out.print(f"[dim]{'until ' + until:>14}  {escape(version.text)}[/]")
+
+
+@memories.command("edit")
+@command
+def edit(
+    memory_id: Id,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="TEXT", help="what it says from now on")
+    ] = None,
+    principal: As = None,
+    kind: KindOption = None,
+    importance: Importance = None,
+    expires: Expires = None,
+) -> None:
+    """Change what a memory says, its kind, importance or expiry."""
+    scope = _person(principal)
+    wanted, until = kind_named(kind), expiry(expires)
+    done = _with_app(
+        lambda app: app.edit_memory(
+            _id(memory_id),
+            scope=scope,
+            text=text,
+            kind=wanted,
+            importance=importance,
+            expires_at=until,
+        )
+    )
+    _show_done(done, scope)
+
+
+@memories.command("pin")
+@command
+def pin(memory_id: Id, principal: As = None) -> None:
+    """Keep a memory always at hand."""
+    _pin(memory_id, _person(principal), pinned=True)
+
+
+@memories.command("unpin")
+@command
+def unpin(memory_id: Id, principal: As = None) -> None:
+    """Keep a memory at hand only where it matters."""
+    _pin(memory_id, _person(principal), pinned=False)
+
+
+@memories.command("confirm")
+@command
+def confirm(memory_id: Id, principal: As = None) -> None:
+    """Say that a memory is right; one that waited counts from now on."""
+    scope = _person(principal)
+    _show_done(_with_app(lambda app: app.confirm(_id(memory_id), scope=scope)), scope)
+
+
+@memories.command("reject")
+@command
+def reject(memory_id: Id, principal: As = None) -> None:
+    """Erase a memory that waits for the person's word."""
+    scope = _person(principal)
+    _with_app(lambda app: app.reject(_id(memory_id), scope=scope))
+    _show_erased(memory_id)
+
+
+@memories.command("forget")
+@command
+def forget(memory_id: Id, principal: As = None) -> None:
+    """Erase a memory with its history and its place in the index."""
+    scope = _person(principal)
+    _with_app(lambda app: app.forget_memory(_id(memory_id), scope=scope))
+    _show_erased(memory_id)
+
+
+def _pin(memory_id: str, scope: Scope, *, pinned: bool) -> None:
+    memory = _with_app(lambda app: app.pin(_id(memory_id), scope=scope, pinned=pinned))
+    if COMMON.json:
+        print_json({"memory": memory_json(memory)})
+    else:
+        out.print(f"{'pinned' if pinned else 'unpinned'}: {escape(memory.text)}")
+
+
+def _show_done(done: Remembered, scope: Scope) -> None:
+    if COMMON.json:
+        print_json(
+            {
+                "outcome": done.outcome,
+                "memory": memory_json(done.memory),
+                "replaced": list(done.replaced),
+                "why": done.why,
+                "scope": scope_json(scope),
+            }
+        )
+        return
+    why = f" ({done.why})" if done.why else ""
+    out.print(f"[green]{done.outcome}[/]{escape(why)}: {escape(done.memory.text)}")
+    out.print(f"[dim]{done.memory.id}  {done.memory.kind}[/]")
+
+
+def _show_erased(memory_id: str) -> None:
+    if COMMON.json:
+        print_json({"id": memory_id, "deleted": True})
+    else:
+        out.print("[green]erased[/]")
+
+
+def _show_recalled(recalled: Recalled) -> None:
+    out.print(f"[bold]{recalled.score or 0:.3f}[/]   {escape(recalled.memory.text)}")
+    if recalled.signals is not None:
+        signals = recalled_json(recalled)["signals"]
+        told = " · ".join(f"{name} {value:.3f}" for name, value in signals.items())
+        out.print(f"        [dim]{told}[/]")
+
+
+def _recall_json(found: Recall) -> dict[str, Any]:
+    return {
+        "profile": [recalled_json(recalled) for recalled in found.profile],
+        "memories": [recalled_json(recalled) for recalled in found.memories],
+        "stage": found.stage,
+        "degraded": list(found.degraded),
+        "timings_ms": dict(found.timings_ms),
+    }
+
+
+def _story_json(story: MemoryStory) -> dict[str, Any]:
+    versions = [
+        {
+            "version": version.version,
+            "kind": version.kind,
+            "text": version.text,
+            "known_from": version.known_from,
+            "known_until": version.known_until,
+        }
+        for version in story.versions
+    ]
+    return memory_json(story.memory) | {"versions": versions}
+
+
+def kind_named(name: str | None) -> Kind | None:
+    """Return the kind of a name. Raises: UsageError."""
+    for kind in KINDS:
+        if name == kind:
+            return kind
+    if name is None:
+        return None
+    raise UsageError(f"there is no kind {name!r}", hint=f"use {', '.join(KINDS)}")
+
+
+def stage_named(name: str | None) -> Stage | None:
+    """Return the stage of a name. Raises: UsageError."""
+    for stage in STAGES:
+        if name == stage:
+            return stage
+    if name is None:
+        return None
+    raise UsageError(f"there is no stage {name!r}", hint=f"use {', '.join(STAGES)}")
+
+
+def expiry(text: str | None) -> datetime | None:
+    """Return the time that `--expires` names: the end of a date, a time (UTC unless told), or so
+    long from now. Raises: UsageError."""
+    if text is None:
+        return None
+    if span := _SPAN.fullmatch(text.strip()):
+        return datetime.now(UTC) + timedelta(**{_UNITS[span[2]]: int(span[1])})
+    try:
+        named = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{text!r} is no date, time or span", hint="like 2027-01-31, or 30d"
+        ) from error
+    return moment_of(named.date() if len(text.strip()) == len("2027-01-31") else named)
+
+
+def _id(text: str) -> MemoryId:
+    return MemoryId(_uuid(text, "a memory"))
+
+
+def _uuid(text: str, what: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{text!r} is not the id of {what}", hint="`vade memories list` shows the ids"
+        ) from error
