@@ -1,0 +1,222 @@
+"""How are an answer's sentences written, checked and kept, one by one?"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
+
+from vademecum.answer.budget import CONTEXT_TOKENS
+from vademecum.answer.cite import OBEYED, Gate, citation, verify
+from vademecum.answer.extract import extract
+from vademecum.answer.generate import Written, says_unknown, sentences
+from vademecum.answer.markers import Claim, read_markers
+from vademecum.answer.prompt import Built, build, reveals
+from vademecum.answer.unknown import part_unknown
+from vademecum.errors import EmbeddingInvalid, ModelUnusable, PromptTooLong, ServiceAway
+from vademecum.model.answer import AnswerMode, Checked, Citation, Sentence, Usage
+from vademecum.model.ids import ChunkId
+from vademecum.model.passage import Passage, Retrieval
+from vademecum.model.principal import Scope
+from vademecum.ports.embedder import TokenEncoder
+from vademecum.ports.language_model import LanguageModel, TokenCounter
+from vademecum.ports.store import DocumentStore, RecordStore
+from vademecum.retrieve.pipeline import RetrieveParts
+from vademecum.text.greetings import is_greeting
+
+_READ = 5
+# Tokens of sources, first and where a provider finds the prompt too long for its window.
+_SMALLER_CONTEXTS = (CONTEXT_TOKENS, CONTEXT_TOKENS // 2, CONTEXT_TOKENS // 4)
+_GONE = "no longer visible"
+_NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerParts:
+    """What the line needs from outside. Without `language_model` answers are extractive."""
+
+    retrieve: RetrieveParts
+    records: RecordStore
+    encoder: TokenEncoder
+    language_model: LanguageModel | None
+    counter: TokenCounter
+    temperature: float | None
+    show_unsupported: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """What has been checked so far. `removed` says why sentences are not shown."""
+
+    kept: list[Checked] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    usage: Usage = _NO_TOKENS
+    degraded: list[str] = field(default_factory=list)
+    model_failed: bool = False
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        return [checked.sentence for checked in self.kept]
+
+    @property
+    def citations(self) -> list[Citation]:
+        return [citation for checked in self.kept for citation in checked.citations]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What the one who asks may see at this moment, on the day that is asked about."""
+
+    store: DocumentStore
+    scope: Scope
+    as_of: date | None
+
+    async def lost(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
+        """Return those that are deleted, replaced or no longer visible."""
+        wanted = list(dict.fromkeys(chunk_ids))
+        return set(wanted) - set(await self.store.confirm(self.scope, wanted, self.as_of))
+
+
+async def extracted(
+    parts: AnswerParts,
+    asked: Sequence[str],
+    searches: Sequence[Retrieval],
+    draft: Draft,
+    sight: Sight,
+) -> AsyncGenerator[Checked, None]:
+    """Quote, part by part, the sentences that answer; say which part has none."""
+    markers: dict[ChunkId, int] = {}
+    for part, search in zip(asked, searches, strict=True):
+        chosen = []
+        if search.passages and not is_greeting(part):
+            try:
+                chosen = await extract(
+                    part,
+                    search.query,
+                    search.passages[:_READ],
+                    search.abstention.confidence,
+                    parts.encoder,
+                )
+            except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
+                draft.degraded.append(f"extract: {error.code}")
+        lost = await sight.lost(quoted.passage.source.chunk.id for quoted in chosen)
+        for quoted in chosen:
+            chunk = quoted.passage.source.chunk
+            quote = " ".join(chunk.text[quoted.start : quoted.end].split())
+            if chunk.id in lost or any(said.text == quote for said in draft.sentences):
+                continue
+            marker = markers.get(chunk.id, len(markers) + 1)
+            sentence, _ = await verify(
+                Claim(text=quote, markers=(marker,)), {marker: quoted.passage}, None, part
+            )
+            if sentence.support == "unsupported":
+                draft.removed.append(sentence.why)
+                continue
+            markers[chunk.id] = marker
+            cited = citation(
+                marker, quoted.passage, quoted.start, quoted.end, support=sentence.support
+            )
+            yield _keep(draft, "extractive", sentence, (cited,))
+        if not chosen and len(asked) > 1:
+            said = Sentence(text=part_unknown(part), markers=(), support="unsupported")
+            yield _keep(draft, "extractive", said, ())
+
+
+async def generated(
+    parts: AnswerParts,
+    model: LanguageModel,
+    question: str,
+    passages: Sequence[Passage],
+    draft: Draft,
+    sight: Sight,
+) -> AsyncGenerator[Checked, None]:
+    """Let the model write; where its window is too small, again with fewer passages."""
+    for context_tokens in _SMALLER_CONTEXTS:
+        # Counting loads its tables once, which takes a second of processor time.
+        built = await asyncio.to_thread(
+            partial(build, context_tokens=context_tokens),
+            *(question, passages, parts.counter, parts.temperature),
+        )
+        gate = Gate(built.sources, parts.encoder, question)
+        try:
+            async with aclosing(_written(parts, model, built, gate, draft, sight)) as steps:
+                async for checked in steps:
+                    yield checked
+        except PromptTooLong as error:
+            draft.degraded.append(f"language_model: {error.code}")
+            continue
+        except ServiceAway as error:
+            draft.model_failed = True
+            draft.degraded.append(f"language_model: {error.code}")
+        draft.degraded += [f"{name}: cut short" for name in built.cut]
+        return
+    draft.model_failed = True
+
+
+async def _written(
+    parts: AnswerParts,
+    model: LanguageModel,
+    built: Built,
+    gate: Gate,
+    draft: Draft,
+    sight: Sight,
+) -> AsyncGenerator[Checked, None]:
+    """Pass on only those sentences that their sources support, and that may still be seen."""
+    async with aclosing(sentences(model, built.prompt, parts.counter)) as written:
+        async for sentence in written:
+            if isinstance(sentence, Written):
+                draft.usage = sentence.usage
+                if sentence.cut:
+                    draft.degraded.append("language_model: cut short")
+                continue
+            claim = read_markers(sentence, built.sources)
+            if not claim.text or says_unknown(claim.text):
+                continue
+            checked, citations = await _verified(gate, claim, draft)
+            hidden = checked.support == "unsupported" and not parts.show_unsupported
+            if hidden or checked.why == OBEYED or reveals(claim.text):
+                draft.removed.append(checked.why or OBEYED)
+            elif await sight.lost(citation.chunk_id for citation in citations):
+                draft.removed.append(_GONE)
+            else:
+                yield _keep(draft, "generated", checked, citations)
+
+
+async def _verified(
+    gate: Gate, claim: Claim, draft: Draft
+) -> tuple[Sentence, tuple[Citation, ...]]:
+    """Check a claim; without the encoder, where it fails, by its words alone."""
+    try:
+        return await gate.check(claim)
+    except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
+        draft.degraded.append(f"verify: {error.code}")
+        return await gate.without_encoder().check(claim)
+
+
+def still_seen(
+    draft: Draft,
+    passages: tuple[Passage, ...],
+    searches: list[Retrieval],
+    lost: set[ChunkId],
+) -> tuple[tuple[Passage, ...], list[Retrieval]]:
+    """Take what was lost while the answer was written out of all that is shown and recorded."""
+    if not lost:
+        return passages, searches
+    draft.degraded.append(f"citations: {_GONE}")
+    kept = [c for c in draft.kept if all(cited.chunk_id not in lost for cited in c.citations)]
+    draft.removed += [_GONE] * (len(draft.kept) - len(kept))
+    draft.kept = kept
+
+    def seen(found: Iterable[Passage]) -> tuple[Passage, ...]:
+        return tuple(passage for passage in found if passage.source.chunk.id not in lost)
+
+    return seen(passages), [replace(s, passages=seen(s.passages)) for s in searches]
+
+
+def _keep(
+    draft: Draft, mode: AnswerMode, sentence: Sentence, citations: tuple[Citation, ...]
+) -> Checked:
+    checked = Checked(mode=mode, sentence=sentence, citations=citations)
+    draft.kept.append(checked)
+    return checked
