@@ -15,6 +15,7 @@ from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
 from vademecum.adapters.parsers.jail import ChildParser
+from vademecum.answer.converse import TalkParts
 from vademecum.answer.pipeline import answer
 from vademecum.answer.record import retrieval_record
 from vademecum.answer.write import AnswerParts
@@ -349,7 +350,11 @@ def compose(
         deliver_parts=_deliver_parts(catalogue, upkeep, ingest),
         answer_parts=AnswerParts(
             retrieve=retrieving,
-            records=catalogue.records,
+            talk=TalkParts(
+                conversations=catalogue.conversations,
+                records=catalogue.records,
+                clock=SystemClock(),
+            ),
             encoder=encoder,
             language_model=language_model,
             counter=counter,

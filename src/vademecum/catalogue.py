@@ -18,6 +18,7 @@ from vademecum.model.purge import Receipt
 from vademecum.opening import Tell, silent
 from vademecum.ports.store import Outdated
 from vademecum.postgres import embedded
+from vademecum.postgres.conversation import PostgresConversations
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.isolation import check_isolation
 from vademecum.postgres.jobs import PostgresJobs
@@ -34,6 +35,7 @@ class Catalogue:
 
     documents: PostgresDocuments
     records: PostgresRecords
+    conversations: PostgresConversations
     blobs: FolderBlobs
     jobs: PostgresJobs
     pool: Pool
@@ -69,6 +71,7 @@ def catalogue_over(pool: Pool, blobs: Path) -> Catalogue:
     return Catalogue(
         documents=PostgresDocuments(pool),
         records=PostgresRecords(pool),
+        conversations=PostgresConversations(pool),
         blobs=FolderBlobs(blobs),
         jobs=PostgresJobs(pool),
         pool=pool,

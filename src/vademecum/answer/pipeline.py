@@ -5,16 +5,19 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from vademecum.answer.cite import merge
+from vademecum.answer.converse import Talk, begin, finish, spoken_text, stop
 from vademecum.answer.record import answer_record
 from vademecum.answer.unknown import unknown
 from vademecum.answer.write import AnswerParts, Draft, Sight, extracted, generated, still_seen
 from vademecum.model.answer import Answer, AnswerMode, Done, Event, Retrieved
-from vademecum.model.ids import ChunkId, ConversationId, TraceId, TurnId, new_uuid
+from vademecum.model.conversation import Past
+from vademecum.model.filter import all_of
+from vademecum.model.ids import ChunkId
 from vademecum.model.passage import Passage, Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask, Query
-from vademecum.model.trace import Trace
 from vademecum.retrieve.pipeline import retrieve
+from vademecum.retrieve.rewrite import StandAlone, stand_alone, with_turn_before
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
 
@@ -24,48 +27,69 @@ _MOST_PARTS = 8
 
 
 async def answer(parts: AnswerParts, scope: Scope, ask: Ask) -> AsyncGenerator[Event, None]:
-    """Yield what was found, each checked sentence, then the whole answer, which is recorded."""
+    """Yield what was found, each checked sentence, then the whole answer, which is recorded.
+
+    The question is kept from the beginning; where the answer is stopped or fails, as much of it
+    as was shown. Raises: ConversationNotFound, before anything is searched.
+    """
+    talk = await begin(parts.talk, scope, ask)
+    draft = Draft()
+    ended = False
+    try:
+        async with aclosing(_answered(parts, scope, ask, talk, draft)) as events:
+            async for event in events:
+                ended = isinstance(event, Done)
+                yield event
+    finally:
+        if not ended:
+            await stop(parts.talk, scope, talk, draft.kept)
+
+
+async def _answered(
+    parts: AnswerParts, scope: Scope, ask: Ask, talk: Talk, draft: Draft
+) -> AsyncGenerator[Event, None]:
     clock = parts.retrieve.clock
     started = clock.monotonic()
     timings: dict[str, float] = {}
-    asked = _bounded(question_parts(ask.question))
-    searches = await _search(parts, scope, ask, asked)
-    timings["retrieve"] = 1000 * (clock.monotonic() - started)
+    meant = await stand_alone(parts.language_model, talk.past, ask.question)
+    timings["rewrite"] = 1000 * (clock.monotonic() - started)
+    if meant.failed:
+        draft.degraded.append(f"rewrite: {meant.failed}")
+    searching = clock.monotonic()
+    asked = _bounded(question_parts(meant.text if meant.how == "model" else ask.question))
+    texts = _texts(asked, ask, talk.past, meant)
+    searches = await _search(parts, scope, ask, meant, texts)
+    timings["retrieve"] = 1000 * (clock.monotonic() - searching)
     passages = _merged(searches)
     yield Retrieved(passages=passages)
 
     sight = Sight(store=parts.retrieve.store, scope=scope, as_of=ask.as_of)
-    draft = Draft(degraded=[part for search in searches for part in search.degraded])
+    draft.degraded += [part for search in searches for part in search.degraded]
     writing = clock.monotonic()
     mode: AnswerMode = "extractive"
     if parts.language_model is not None and passages:
         mode = "generated"
-        written = generated(parts, parts.language_model, ask.question, passages, draft, sight)
+        written = generated(parts, parts.language_model, ask.question, talk, passages, draft, sight)
         async with aclosing(written) as steps:
             async for checked in steps:
                 yield checked
     # Quotations also stand in for a model that failed before it said anything that holds.
     if mode == "extractive" or (draft.model_failed and not draft.sentences):
         mode = "extractive"
-        async for checked in extracted(parts, asked, searches, draft, sight):
+        # What goes on with an earlier question is quoted for as it was searched for.
+        wanted = asked if meant.how == "typed" else texts
+        async for checked in extracted(parts, wanted, searches, draft, sight, talk.language):
             yield checked
     lost = await sight.lost(passage.source.chunk.id for passage in passages)
     passages, searches = still_seen(draft, passages, searches, lost)
     timings["write"] = 1000 * (clock.monotonic() - writing)
     timings["total"] = 1000 * (clock.monotonic() - started)
 
-    whole = _assemble(ask, draft, mode, passages, timings)
-    record = answer_record(whole, searches, _versions(parts), draft.removed)
-    trace = Trace(
-        id=whole.trace_id,
-        kind="ask",
-        principal=scope.principal,
-        documents=tuple({p.source.document_id for p in passages}),
-        chunks=tuple(p.source.chunk.id for p in passages),
-        created_at=clock.now(),
-        record=record,
-    )
-    await parts.records.record_answer(scope, whole, trace)
+    whole = _assemble(ask, talk, draft, mode, passages, timings)
+    rewrite = {"how": meant.how, "text": meant.text}
+    record = answer_record(whole, searches, _versions(parts), draft.removed, rewrite)
+    said = () if whole.abstained else draft.kept
+    await finish(parts.talk, scope, talk, whole.text, said, passages, record)
     yield Done(answer=whole)
 
 
@@ -83,11 +107,23 @@ def _bounded(asked: Sequence[str]) -> list[str]:
     return [*first, " ".join(rest)] if rest else list(first)
 
 
+def _texts(asked: Sequence[str], ask: Ask, past: Past, meant: StandAlone) -> list[str]:
+    """Return what to search for, part by part."""
+    if meant.how == "model":
+        return [search_text(part, meant.text) for part in asked]
+    typed = [search_text(part, ask.question) for part in asked]
+    if meant.how == "typed":
+        return typed
+    if len(asked) == 1:
+        return [meant.text]
+    return [with_turn_before(past.turns, text) for text in typed]
+
+
 async def _search(
-    parts: AnswerParts, scope: Scope, ask: Ask, asked: Sequence[str]
+    parts: AnswerParts, scope: Scope, ask: Ask, meant: StandAlone, texts: Sequence[str]
 ) -> list[Retrieval]:
     """Search for each part by itself, all at once."""
-    texts = [search_text(part, ask.question) for part in asked]
+    filters = [narrower for narrower in (ask.filter, meant.filter) if narrower is not None]
     return await asyncio.gather(
         *(
             retrieve(
@@ -99,7 +135,7 @@ async def _search(
                     mode="hybrid",
                     collections=ask.collections,
                     as_of=ask.as_of,
-                    filter=ask.filter,
+                    filter=all_of(filters),
                 ),
             )
             for text in texts
@@ -117,6 +153,7 @@ def _merged(searches: Sequence[Retrieval]) -> tuple[Passage, ...]:
 
 def _assemble(
     ask: Ask,
+    talk: Talk,
     draft: Draft,
     mode: AnswerMode,
     passages: tuple[Passage, ...],
@@ -124,15 +161,9 @@ def _assemble(
 ) -> Answer:
     """Return the answer; nothing supported means that we do not know, and cite nothing."""
     known = any(sentence.support != "unsupported" for sentence in draft.sentences)
-    text = "\n".join(
-        " ".join([sentence.text, *(f"[{marker}]" for marker in sentence.markers)])
-        for sentence in draft.sentences
-    )
-    if not known:
-        text = unknown(ask.question)
     return Answer(
         question=ask.question,
-        text=text,
+        text=spoken_text(draft.kept) if known else unknown(talk.language),
         abstained=not known,
         mode=mode,
         sentences=tuple(draft.sentences) if known else (),
@@ -141,7 +172,7 @@ def _assemble(
         degraded=tuple(dict.fromkeys(draft.degraded)),
         usage=draft.usage,
         timings_ms=timings,
-        conversation_id=ask.conversation_id or ConversationId(new_uuid()),
-        turn_id=TurnId(new_uuid()),
-        trace_id=TraceId(new_uuid()),
+        conversation_id=talk.place.conversation_id if talk.place else None,
+        turn_id=talk.place.answer_id if talk.place else None,
+        trace_id=talk.trace_id,
     )

@@ -9,6 +9,7 @@ from functools import partial
 
 from vademecum.answer.budget import CONTEXT_TOKENS
 from vademecum.answer.cite import OBEYED, Gate, citation, verify
+from vademecum.answer.converse import Talk, TalkParts
 from vademecum.answer.extract import extract
 from vademecum.answer.generate import Written, says_unknown, sentences
 from vademecum.answer.markers import Claim, read_markers
@@ -21,7 +22,7 @@ from vademecum.model.passage import Passage, Retrieval
 from vademecum.model.principal import Scope
 from vademecum.ports.embedder import TokenEncoder
 from vademecum.ports.language_model import LanguageModel, TokenCounter
-from vademecum.ports.store import DocumentStore, RecordStore
+from vademecum.ports.store import DocumentStore
 from vademecum.retrieve.pipeline import RetrieveParts
 from vademecum.text.greetings import is_greeting
 
@@ -37,7 +38,7 @@ class AnswerParts:
     """What the line needs from outside. Without `language_model` answers are extractive."""
 
     retrieve: RetrieveParts
-    records: RecordStore
+    talk: TalkParts
     encoder: TokenEncoder
     language_model: LanguageModel | None
     counter: TokenCounter
@@ -84,6 +85,7 @@ async def extracted(
     searches: Sequence[Retrieval],
     draft: Draft,
     sight: Sight,
+    language: str,
 ) -> AsyncGenerator[Checked, None]:
     """Quote, part by part, the sentences that answer; say which part has none."""
     markers: dict[ChunkId, int] = {}
@@ -119,7 +121,7 @@ async def extracted(
             )
             yield _keep(draft, "extractive", sentence, (cited,))
         if not chosen and len(asked) > 1:
-            said = Sentence(text=part_unknown(part), markers=(), support="unsupported")
+            said = Sentence(text=part_unknown(part, language), markers=(), support="unsupported")
             yield _keep(draft, "extractive", said, ())
 
 
@@ -127,15 +129,17 @@ async def generated(
     parts: AnswerParts,
     model: LanguageModel,
     question: str,
+    talk: Talk,
     passages: Sequence[Passage],
     draft: Draft,
     sight: Sight,
 ) -> AsyncGenerator[Checked, None]:
-    """Let the model write; where its window is too small, again with fewer passages."""
+    """Let the model write, knowing what was said before; where its window is too small, again
+    with fewer passages."""
     for context_tokens in _SMALLER_CONTEXTS:
         # Counting loads its tables once, which takes a second of processor time.
         built = await asyncio.to_thread(
-            partial(build, context_tokens=context_tokens),
+            partial(build, context_tokens=context_tokens, past=talk.past, language=talk.language),
             *(question, passages, parts.counter, parts.temperature),
         )
         gate = Gate(built.sources, parts.encoder, question)

@@ -52,7 +52,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A checked answer, or an abstention (`abstained`, no citations)."""
+    """A checked answer, or an abstention (`abstained`, no citations).
+
+    `conversation_id` and `turn_id` are None where nothing is kept of it.
+    """
 
     question: str
     text: str
@@ -64,8 +67,8 @@ class Answer:
     degraded: tuple[str, ...]
     usage: Usage
     timings_ms: Mapping[str, float]
-    conversation_id: ConversationId
-    turn_id: TurnId
+    conversation_id: ConversationId | None
+    turn_id: TurnId | None
     trace_id: TraceId
 
 

@@ -31,10 +31,24 @@ class Query:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """A question as it reaches the answering line. It belongs to `conversation_id`, None for a new
-    one; `collections`, `as_of` and `filter` are those of the searches for it."""
+    one; `collections`, `as_of` and `filter` are those of the searches for it.
+
+    Nothing is kept of a `temporary` one. `persona` is whom a new conversation is with, None for
+    the default or for whom the conversation is with. `again` answers the conversation's last
+    question, which is `question`, once more.
+    """
 
     question: str
     conversation_id: ConversationId | None = None
     collections: frozenset[str] | None = None
     as_of: date | None = None
     filter: Filter | None = None
+    temporary: bool = False
+    persona: str | None = None
+    again: bool = False
+
+    def __post_init__(self) -> None:
+        if self.temporary and (self.conversation_id is not None or self.again):
+            raise ValueError("a temporary question belongs to no conversation")
+        if self.again and self.conversation_id is None:
+            raise ValueError("to ask again needs a conversation")

@@ -12,6 +12,7 @@ from vademecum.app import App
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.ingest.reconcile import Reconciled, reconcile
 from vademecum.ingest.retain import Retired, retire
+from vademecum.ports.jobs import Works
 
 RESCUE_SECONDS = 10.0
 RECONCILE_SECONDS = 60.0
@@ -25,9 +26,7 @@ async def work(app: App) -> None:
     """Work until cancelled. What was begun then ends, or its lease runs out."""
     jobs = app.catalogue.jobs
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(
-            _for_ever("jobs", lambda: jobs.run(partial(ingest_revision, app.ingest_parts)), 0.0)
-        )
+        tasks.create_task(_for_ever("jobs", lambda: jobs.run(works_of(app)), 0.0))
         tasks.create_task(_for_ever("rescue", jobs.rescue, RESCUE_SECONDS))
         tasks.create_task(
             _for_ever("reconcile", lambda: reconcile(app.reconcile_parts), RECONCILE_SECONDS)
@@ -36,10 +35,15 @@ async def work(app: App) -> None:
         tasks.create_task(_for_ever("graph", lambda: _tend(app), GRAPH_SECONDS))
 
 
+def works_of(app: App) -> Works:
+    """Return what is done with each kind of job."""
+    return {"ingest": partial(ingest_revision, app.ingest_parts)}
+
+
 async def once(app: App) -> tuple[Reconciled, Retired]:
     """Do all that there is to do now, and return what was mended and let go."""
     mended = await reconcile(app.reconcile_parts)
-    await app.catalogue.jobs.drain(partial(ingest_revision, app.ingest_parts))
+    await app.catalogue.jobs.drain(works_of(app))
     await _tend(app)
     return mended, await retire(app.retain_parts)
 

@@ -44,4 +44,5 @@ SELECT (SELECT count(*) FROM (SELECT FROM document LIMIT 1) AS d) AS document,
        (SELECT count(*) FROM (SELECT FROM access_set LIMIT 1) AS a) AS access_set,
        (SELECT count(*) FROM (SELECT FROM conversation LIMIT 1) AS v) AS conversation,
        (SELECT count(*) FROM (SELECT FROM turn LIMIT 1) AS t) AS turn,
+       (SELECT count(*) FROM (SELECT FROM turn_unit LIMIT 1) AS u) AS turn_unit,
        (SELECT count(*) FROM (SELECT FROM trace LIMIT 1) AS x) AS trace
