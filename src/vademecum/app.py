@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 from vademecum import opening
@@ -16,6 +16,7 @@ from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
 from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.answer.converse import TalkParts
+from vademecum.answer.fold import TendParts
 from vademecum.answer.pipeline import answer
 from vademecum.answer.record import retrieval_record
 from vademecum.answer.write import AnswerParts
@@ -25,23 +26,30 @@ from vademecum.ingest.deliver import Count, DeliverParts, deliver
 from vademecum.ingest.pipeline import IngestParts
 from vademecum.ingest.reconcile import ReconcileParts
 from vademecum.ingest.retain import Keep, RetainParts
+from vademecum.memory.turns import TurnParts, recall_turns
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
+from vademecum.model.conversation import DEFAULT_PERSONA
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
 from vademecum.model.filter import Filter, check_filter
 from vademecum.model.ids import ConversationId, TraceId, new_uuid
-from vademecum.model.index import EXACT_BELOW, IndexGeneration
+from vademecum.model.index import IndexGeneration
 from vademecum.model.passage import Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask, Mode, Query
 from vademecum.model.trace import Trace
+from vademecum.model.turn_unit import RecalledTurns
 from vademecum.opening import (
+    DEFAULT_SEARCH,
+    SearchRules,
     Tell,
     chunking_rules,
     close_models,
+    days,
     load_local,
     open_remote,
     recognition_languages,
+    search_rules,
     silent,
 )
 from vademecum.ports.chunker import Chunking
@@ -51,10 +59,11 @@ from vademecum.ports.parser import Parser
 from vademecum.postgres.graph import PostgresGraph
 from vademecum.postgres.index import PostgresIndex, current_generation
 from vademecum.postgres.revision import PostgresRevisions
+from vademecum.postgres.turn import PostgresTurns
 from vademecum.postgres.upkeep import PostgresUpkeep
-from vademecum.retrieve.fuse import Fusion
-from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking, RetrieveParts, retrieve
+from vademecum.retrieve.pipeline import RetrieveParts, retrieve
 from vademecum.settings import LOCAL_E5, Loaded, Settings
+from vademecum.talking import Talking
 from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 from vademecum.text.normalise import clean
@@ -87,6 +96,7 @@ class App:
     answer_parts: AnswerParts
     reconcile_parts: ReconcileParts
     retain_parts: RetainParts
+    tend_parts: TendParts
     graph: PostgresGraph | None
     filter_keys: frozenset[str]
 
@@ -160,10 +170,14 @@ class App:
         conversation_id: ConversationId | None = None,
         as_of: date | None = None,
         filter: Filter | None = None,
+        persona: str | None = None,
+        temporary: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """Yield what was found, then each checked sentence, then the whole answer.
 
-        Raises: InvalidFilter, as `search` does.
+        The question goes on with `conversation_id`, or begins a conversation with `persona`;
+        nothing is kept of a `temporary` one. Raises: InvalidFilter, as `search` does;
+        ConversationNotFound for another's conversation, before anything is written.
         """
         ask = Ask(
             question=clean(question),
@@ -171,6 +185,8 @@ class App:
             collections=collections,
             as_of=as_of,
             filter=check_filter(filter, self.filter_keys),
+            persona=persona,
+            temporary=temporary,
         )
         return answer(self.answer_parts, scope, ask)
 
@@ -183,6 +199,8 @@ class App:
         conversation_id: ConversationId | None = None,
         as_of: date | None = None,
         filter: Filter | None = None,
+        persona: str | None = None,
+        temporary: bool = False,
     ) -> Answer:
         """Return a checked answer, or an abstention."""
         events = self.stream(
@@ -192,12 +210,25 @@ class App:
             conversation_id=conversation_id,
             as_of=as_of,
             filter=filter,
+            persona=persona,
+            temporary=temporary,
         )
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, Done):
                     return event.answer
         raise RuntimeError("the answer had no end")
+
+    async def recall_turns(
+        self, text: str, *, scope: Scope, k: int = 10, persona: str = DEFAULT_PERSONA
+    ) -> RecalledTurns:
+        """Return what was said on a text in any conversation of whoever asks, best first."""
+        return await recall_turns(self.tend_parts.turns, scope, clean(text), k, persona=persona)
+
+    @property
+    def talking(self) -> Talking:
+        """Conversations: list, show, delete, go on."""
+        return self.catalogue.talking
 
 
 @asynccontextmanager
@@ -262,49 +293,12 @@ async def _compose(
         counter=BpeCounter(),
         temperature=settings.answer.temperature,
         show_unsupported=settings.answer.show_unsupported,
-        search=_search_rules(settings),
+        search=search_rules(settings),
         keep=Keep(
-            revisions=_days(settings.retention.revisions_days),
-            changes=_days(settings.retention.changes_days),
-            traces=_days(settings.retention.traces_days),
+            revisions=days(settings.retention.revisions_days),
+            changes=days(settings.retention.changes_days),
+            traces=days(settings.retention.traces_days),
         ),
-    )
-
-
-def _names(listed: str) -> frozenset[str]:
-    return frozenset(name.strip() for name in listed.split(",")) - {""}
-
-
-def _days(number: int) -> timedelta | None:
-    return timedelta(days=number) if number else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRules:
-    """How to search: the order, when a graph may be used, and what filters may ask about (all
-    where no key is named)."""
-
-    ranking: Ranking
-    exact_below: int
-    filter_keys: frozenset[str]
-
-
-DEFAULT_SEARCH = SearchRules(
-    ranking=DEFAULT_RANKING, exact_below=EXACT_BELOW, filter_keys=frozenset()
-)
-
-
-def _search_rules(settings: Settings) -> SearchRules:
-    search = settings.search
-    fusion = Fusion(method=search.fusion, k=search.fusion_k, dense_weight=search.dense_weight)
-    return SearchRules(
-        ranking=Ranking(
-            fusion=fusion,
-            rerank=bool(settings.models.reranker),
-            leg_seconds=search.leg_seconds,
-        ),
-        exact_below=search.exact_below,
-        filter_keys=_names(search.filter_keys),
     )
 
 
@@ -365,6 +359,17 @@ def compose(
             upkeep=upkeep, jobs=catalogue.jobs, encoders=ingest.encoders, generation=generation
         ),
         retain_parts=_retain_parts(catalogue, upkeep, keep),
+        tend_parts=TendParts(
+            folds=catalogue.conversations,
+            turns=TurnParts(
+                index=PostgresTurns(catalogue.pool, generation.id),
+                embedder=embedder,
+                encoder=encoder,
+                tokenizer=tokenizer,
+            ),
+            language_model=language_model,
+            counter=counter,
+        ),
         graph=PostgresGraph(catalogue.owner_url, generation) if catalogue.owner_url else None,
         filter_keys=search.filter_keys,
     )

@@ -3,6 +3,8 @@
 import asyncio
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.embedders.e5_convert import ModelFiles, ensure_model, open_model
@@ -12,6 +14,9 @@ from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel, make_language_model
 from vademecum.adapters.providers import split_name
 from vademecum.errors import InvalidSetting
+from vademecum.model.index import EXACT_BELOW
+from vademecum.retrieve.fuse import Fusion
+from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking
 from vademecum.settings import ChunkingRuleSettings, Loaded, Settings
 
 Tell = Callable[[str], None]
@@ -119,3 +124,42 @@ def chunking_rules(settings: Settings, window: int) -> ChunkingRules:
 
 def _rule(rule: ChunkingRuleSettings) -> ChunkingRule:
     return ChunkingRule(strategy=rule.strategy, size=rule.size, overlap=rule.overlap)
+
+
+def _names(listed: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in listed.split(",")) - {""}
+
+
+def days(number: int) -> timedelta | None:
+    """Return how long a setting keeps things; None is for ever."""
+    return timedelta(days=number) if number else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRules:
+    """How to search: the order, when a graph may be used, and what filters may ask about (all
+    where no key is named)."""
+
+    ranking: Ranking
+    exact_below: int
+    filter_keys: frozenset[str]
+
+
+DEFAULT_SEARCH = SearchRules(
+    ranking=DEFAULT_RANKING, exact_below=EXACT_BELOW, filter_keys=frozenset()
+)
+
+
+def search_rules(settings: Settings) -> SearchRules:
+    """Return how the settings say to search."""
+    search = settings.search
+    fusion = Fusion(method=search.fusion, k=search.fusion_k, dense_weight=search.dense_weight)
+    return SearchRules(
+        ranking=Ranking(
+            fusion=fusion,
+            rerank=bool(settings.models.reranker),
+            leg_seconds=search.leg_seconds,
+        ),
+        exact_below=search.exact_below,
+        filter_keys=_names(search.filter_keys),
+    )

@@ -136,6 +136,12 @@ class AnswerSettings(_Section):
     )
 
 
+class ConversationSettings(_Section):
+    session_hours: float = Field(
+        default=2.0, gt=0, le=8760, description="idle hours after which a session is over"
+    )
+
+
 class RetentionSettings(_Section):
     revisions_days: int = Field(
         default=400, ge=0, description="how long old revisions stay, with their originals; 0 = ever"
@@ -166,6 +172,7 @@ class Settings(_Section):
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
     answer: AnswerSettings = AnswerSettings()
+    conversation: ConversationSettings = ConversationSettings()
     retention: RetentionSettings = RetentionSettings()
     log: LogSettings = LogSettings()
 

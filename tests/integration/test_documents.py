@@ -17,7 +17,7 @@ from vademecum.errors import DocumentNotFound, EmbeddingInvalid, Forbidden, Prov
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.model.conversation import Finished
 from vademecum.model.document import State
-from vademecum.model.ids import RevisionId, Tenant, TraceId, new_uuid
+from vademecum.model.ids import ConversationId, RevisionId, Tenant, TraceId, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.model.trace import Trace
 from vademecum.ports.store import Claim, Publication

@@ -195,16 +195,20 @@ def delete(name: Name, principal: As = None, labels: Labels = None) -> None:
         document_id = await named(catalogue, name, scope)
         return await catalogue.delete(document_id, scope=scope)
 
-    receipt = with_catalogue(work)
+    show_receipt(with_catalogue(work))
+
+
+def show_receipt(receipt: Receipt) -> None:
+    """Print what proves a deletion, and leave with 1 if something is left."""
     if COMMON.json:
         print_json(asdict(receipt) | {"complete": receipt.complete})
     else:
-        _show_receipt(receipt)
+        _show_stores(receipt)
     if not receipt.complete:
         raise typer.Exit(1)
 
 
-def _show_receipt(receipt: Receipt) -> None:
+def _show_stores(receipt: Receipt) -> None:
     for store in receipt.stores:
         counts = f"found {store.found:>5}  deleted {store.deleted:>5}  left {store.left}"
         out.print(f"{store.store:<22} {counts}{escape(f'  {store.why}' if store.why else '')}")

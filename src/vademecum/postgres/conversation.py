@@ -276,7 +276,7 @@ async def _own(connection: Connection, keys: Mapping[str, Any]) -> Conversation:
 
 async def _turns(connection: Connection, keys: Mapping[str, Any], *, after: int) -> list[Turn]:
     cursor = await connection.execute(_SQL["turns"], {**keys, "after": after})
-    return [_turn(row) async for row in cursor]
+    return [turn_of(row) async for row in cursor]
 
 
 async def _counts(connection: Connection, keys: Mapping[str, Any]) -> dict[str, int]:
@@ -308,7 +308,7 @@ def _conversation(row: Mapping[str, Any]) -> Conversation:
     )
 
 
-def _turn(row: Mapping[str, Any]) -> Turn:
+def turn_of(row: Mapping[str, Any]) -> Turn:
     return Turn(
         id=TurnId(row["id"]),
         position=row["position"],

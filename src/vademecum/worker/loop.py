@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from vademecum.answer.fold import tend_conversation
 from vademecum.app import App
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.ingest.reconcile import Reconciled, reconcile
@@ -37,7 +38,10 @@ async def work(app: App) -> None:
 
 def works_of(app: App) -> Works:
     """Return what is done with each kind of job."""
-    return {"ingest": partial(ingest_revision, app.ingest_parts)}
+    return {
+        "ingest": partial(ingest_revision, app.ingest_parts),
+        "converse": partial(tend_conversation, app.tend_parts),
+    }
 
 
 async def once(app: App) -> tuple[Reconciled, Retired]:

@@ -63,6 +63,7 @@ CREATE TABLE turn_unit (
     turn uuid NOT NULL,
     generation int NOT NULL REFERENCES index_generation,
     principal text NOT NULL,
+    language text NOT NULL,
     embedding halfvec,
     signs bytea,
     given_up boolean NOT NULL DEFAULT false,
