@@ -1,7 +1,7 @@
 """Which turns of long conversations are found for a question, with no language model anywhere?
 
     python benchmarks/locomo.py --model MODEL_FOLDER --data FOLDER --cache FOLDER
-        [--part dev|test|all] [--longmemeval FILE] [--threads 1] [--json]
+        [--part dev|test|all] [--only NAME ...] [--longmemeval FILE] [--threads 1] [--json]
 
 FOLDER (or the environment variable VADE_SHARED_DATA) holds `mem-locomo/locomo10.json` (Maharana et
 al. 2024, CC BY-NC 4.0: fetched by the user for measuring, never shipped). `--longmemeval` reads a
@@ -326,7 +326,9 @@ async def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
             )
             for sample in samples:
                 part = "dev" if sample.name in DEV else "test"
-                if arguments.part not in ("all", part):
+                if arguments.part not in ("all", part) or (
+                    arguments.only and sample.name not in arguments.only
+                ):
                     continue
                 began = time.perf_counter()
                 names = await keep(line, parts, sample)
@@ -351,6 +353,7 @@ def main() -> None:
     )
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--part", choices=("dev", "test", "all"), default="all")
+    parser.add_argument("--only", nargs="+", help="only these conversations")
     parser.add_argument("--longmemeval", type=Path)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="only the JSON, no table")
