@@ -63,7 +63,8 @@ def extractive(
     make a sentence worth more, questions and greetings less. Never empty where something was said
     and one sentence fits.
     """
-    candidates = _candidates(summary, turns)
+    found = _candidates(summary, turns)
+    candidates = [candidate for candidate in found if candidate.worth > 0] or found
     chosen: list[_Candidate] = []
     left = most_tokens
     for candidate in sorted(candidates, key=lambda c: (-c.worth, c.place)):

@@ -22,6 +22,8 @@ _GOES_ON = regex.compile(
 # it can be nothing else.
 _REFERS = regex.compile(
     r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|those|these|there|ones"
+    r"|(?:is|was|does|did|can|will|could|would)\s+th(?:at|is)"
+    r"(?!\s+(?:week|weekend|month|year|season|morning|afternoon|evening|summer|winter)\b)"
     r"|th(?:at|is)(?=\s*(?:$|[?.!,;])|\s+(?:is|was|one|too|also|cost|include|work|mean|apply)\b)"
     r"|ele|ela|eles|elas|dele|dela|deles|delas|nele|nela|neles|nelas|isso|isto|disso|disto|nisso"
     r"|nisto|aquilo|daquilo|esse|essa|esses|essas|desse|dessa|nesse|nessa|aquele|aquela|lá"

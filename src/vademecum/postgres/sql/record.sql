@@ -2,6 +2,7 @@
 INSERT INTO trace (tenant, id, principal, kind, documents, record, created_at)
 VALUES (%(tenant)s, %(id)s::uuid, %(principal)s, %(kind)s, %(documents)s::uuid[],
         %(record)s::jsonb, %(created_at)s)
+ON CONFLICT (tenant, id) DO NOTHING
 
 -- name: insert_audit_event
 INSERT INTO audit_event (tenant, trace, kind, principal, policy_epoch, chunks, occurred_at)
