@@ -11,7 +11,7 @@ from vademecum.answer.unknown import unknown
 from vademecum.answer.write import AnswerParts, Draft, Sight, extracted, generated, still_seen
 from vademecum.model.answer import Answer, AnswerMode, Done, Event, Retrieved
 from vademecum.model.conversation import Past
-from vademecum.model.filter import all_of
+from vademecum.model.filter import Filter, all_of
 from vademecum.model.ids import ChunkId
 from vademecum.model.passage import Passage, Retrieval
 from vademecum.model.principal import Scope
@@ -122,8 +122,19 @@ def _texts(asked: Sequence[str], ask: Ask, past: Past, meant: StandAlone) -> lis
 async def _search(
     parts: AnswerParts, scope: Scope, ask: Ask, meant: StandAlone, texts: Sequence[str]
 ) -> list[Retrieval]:
-    """Search for each part by itself, all at once."""
-    filters = [narrower for narrower in (ask.filter, meant.filter) if narrower is not None]
+    """Search for each part by itself, all at once. A filter that a rewrite brings narrows the
+    asker's own; where nothing is left then, it was none, and is left out."""
+    if meant.filter is not None:
+        both = all_of([*([ask.filter] if ask.filter else []), meant.filter])
+        narrowed = await _search_each(parts, scope, ask, texts, both)
+        if all(search.passages for search in narrowed):
+            return narrowed
+    return await _search_each(parts, scope, ask, texts, ask.filter)
+
+
+async def _search_each(
+    parts: AnswerParts, scope: Scope, ask: Ask, texts: Sequence[str], wanted: Filter | None
+) -> list[Retrieval]:
     return await asyncio.gather(
         *(
             retrieve(
@@ -135,7 +146,7 @@ async def _search(
                     mode="hybrid",
                     collections=ask.collections,
                     as_of=ask.as_of,
-                    filter=all_of(filters),
+                    filter=wanted,
                 ),
             )
             for text in texts

@@ -51,14 +51,15 @@ _MOST_MISSING = 512
 _SPARED_TOKENS = 8
 _YEAR = regex.compile(r"\b(?:19|20)\d\d\b")
 _LANGUAGES = frozenset({"en", "pt", "es", "ne", "hi", "de", "fr"})
-# Words that name a speaker who has no name.
+# Words that name a speaker who has no name, as the one who acts or owns. "me" and "te" do not:
+# "¿qué me recomendaste?" asks what the other one said.
 _ROLE_WORDS = {
     role: frozenset(map(fold, named.split()))
     for role, named in {
-        "user": "i me my mine myself eu meu minha mim comigo yo mi mio conmigo"
-        " म मैले मेरो मलाई मैं मैंने मेरा",
-        "assistant": "you your yours você seu sua te ti tu usted tuyo vos assistant assistente"
-        " asistente तपाईं तपाईंले तिमी तिमीले आप आपने",
+        "user": "i my mine myself eu meu minha meus minhas yo mi mis mío mía"
+        " म मैले मेरो मेरी मैं मैंने मेरा",
+        "assistant": "you your yours você seu sua tu usted vos tuyo assistant assistente asistente"
+        " तपाईं तपाईंले तिमी तिमीले आप आपने",
     }.items()
 }
 BoolArray = NDArray[np.bool_]
