@@ -15,6 +15,8 @@ from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
 from vademecum.adapters.parsers.jail import ChildParser
+from vademecum.answer.converse import TalkParts
+from vademecum.answer.fold import TendParts
 from vademecum.answer.pipeline import answer
 from vademecum.answer.record import retrieval_record
 from vademecum.answer.write import AnswerParts
@@ -26,6 +28,7 @@ from vademecum.ingest.reconcile import ReconcileParts
 from vademecum.ingest.retain import Keep, RetainParts
 from vademecum.memory.recall import MemoryParts
 from vademecum.memory.remember import Offer
+from vademecum.memory.turns import TurnParts, recall_turns
 from vademecum.memory.upkeep import MemoryUpkeepParts
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
@@ -48,6 +51,7 @@ from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.model.query import Ask, Mode, Query
 from vademecum.model.trace import Trace
+from vademecum.model.turn_unit import RecalledTurns
 from vademecum.opening import (
     DEFAULT_MEMORY,
     DEFAULT_SEARCH,
@@ -70,10 +74,12 @@ from vademecum.postgres.index import PostgresIndex, current_generation
 from vademecum.postgres.memory import PostgresMemories
 from vademecum.postgres.memory_upkeep import PostgresMemoryUpkeep
 from vademecum.postgres.revision import PostgresRevisions
+from vademecum.postgres.turn import PostgresTurns
 from vademecum.postgres.upkeep import PostgresUpkeep
 from vademecum.remembering import Memories, MemoryStory
 from vademecum.retrieve.pipeline import RetrieveParts, retrieve
 from vademecum.settings import LOCAL_E5, Loaded, Settings
+from vademecum.talking import Talking
 from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 from vademecum.text.normalise import clean
@@ -106,6 +112,7 @@ class App:
     answer_parts: AnswerParts
     reconcile_parts: ReconcileParts
     retain_parts: RetainParts
+    tend_parts: TendParts
     graph: PostgresGraph | None
     filter_keys: frozenset[str]
     own_memories: Memories
@@ -186,15 +193,17 @@ class App:
         conversation_id: ConversationId | None = None,
         as_of: date | None = None,
         filter: Filter | None = None,
-        persona: str = DEFAULT_PERSONA,
+        persona: str | None = None,
         stage: Stage | None = None,
+        temporary: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """Yield what was found, then each checked sentence, then the whole answer.
 
-        What is remembered of the scope's principal for `persona` is at hand. `stage` (early,
-        normal, close) is how well they are known; without it their own turns tell.
-
-        Raises: InvalidFilter, as `search` does.
+        The question goes on with `conversation_id`, or begins a conversation with `persona`;
+        nothing is kept of a `temporary` one. What is remembered of the scope's principal for that
+        persona is at hand. `stage` (early, normal, close) is how well they are known; without it
+        their own turns tell. Raises: InvalidFilter, as `search` does; ConversationNotFound for
+        another's conversation, before anything is written.
         """
         ask = Ask(
             question=clean(question),
@@ -204,6 +213,7 @@ class App:
             filter=check_filter(filter, self.filter_keys),
             persona=persona,
             stage=stage,
+            temporary=temporary,
         )
         return answer(self.answer_parts, scope, ask)
 
@@ -216,8 +226,9 @@ class App:
         conversation_id: ConversationId | None = None,
         as_of: date | None = None,
         filter: Filter | None = None,
-        persona: str = DEFAULT_PERSONA,
+        persona: str | None = None,
         stage: Stage | None = None,
+        temporary: bool = False,
     ) -> Answer:
         """Return a checked answer, or an abstention; see `stream`."""
         events = self.stream(
@@ -229,6 +240,7 @@ class App:
             filter=filter,
             persona=persona,
             stage=stage,
+            temporary=temporary,
         )
         async with aclosing(events):
             async for event in events:
@@ -345,6 +357,17 @@ class App:
     async def forget_memory(self, memory_id: MemoryId, *, scope: Scope) -> None:
         """Erase a memory, its history and its index rows. Raises: MemoryNotFound."""
         await self.own_memories.forget(memory_id, scope=scope)
+
+    async def recall_turns(
+        self, text: str, *, scope: Scope, k: int = 10, persona: str = DEFAULT_PERSONA
+    ) -> RecalledTurns:
+        """Return what was said on a text in any conversation of whoever asks, best first."""
+        return await recall_turns(self.tend_parts.turns, scope, clean(text), k, persona=persona)
+
+    @property
+    def talking(self) -> Talking:
+        """Conversations: list, show, delete, go on."""
+        return self.catalogue.talking
 
 
 @asynccontextmanager
@@ -467,7 +490,11 @@ def compose(
         deliver_parts=_deliver_parts(catalogue, upkeep, ingest),
         answer_parts=AnswerParts(
             retrieve=retrieving,
-            records=catalogue.records,
+            talk=TalkParts(
+                conversations=catalogue.conversations,
+                records=catalogue.records,
+                clock=SystemClock(),
+            ),
             encoder=encoder,
             language_model=language_model,
             counter=counter,
@@ -485,6 +512,17 @@ def compose(
             upkeep=upkeep, jobs=catalogue.jobs, encoders=ingest.encoders, generation=generation
         ),
         retain_parts=_retain_parts(catalogue, upkeep, keep),
+        tend_parts=TendParts(
+            folds=catalogue.conversations,
+            turns=TurnParts(
+                index=PostgresTurns(catalogue.pool, generation.id),
+                embedder=embedder,
+                encoder=encoder,
+                tokenizer=tokenizer,
+            ),
+            language_model=language_model,
+            counter=counter,
+        ),
         graph=PostgresGraph(catalogue.owner_url, generation) if catalogue.owner_url else None,
         filter_keys=search.filter_keys,
     )

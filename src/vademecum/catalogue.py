@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict
 
 from vademecum.adapters.blobs.folder import FolderBlobs
+from vademecum.adapters.clock import SystemClock
 from vademecum.errors import DatabaseAway, Forbidden
 from vademecum.ingest.deliver import ended, outdated_reason
 from vademecum.model.document import Deletion, IngestResult
@@ -18,6 +20,7 @@ from vademecum.model.purge import Receipt, StoreReceipt
 from vademecum.opening import Tell, silent
 from vademecum.ports.store import Outdated
 from vademecum.postgres import embedded
+from vademecum.postgres.conversation import PostgresConversations
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.erasure import PostgresPeople
 from vademecum.postgres.isolation import check_isolation
@@ -29,6 +32,9 @@ from vademecum.postgres.scrub import scrub
 from vademecum.purge.person import PersonParts, purge_person, would_purge
 from vademecum.purge.pipeline import PurgeParts, purge_document, purge_version
 from vademecum.settings import Loaded
+from vademecum.talking import Talking
+
+SESSION = timedelta(hours=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +44,8 @@ class Catalogue:
     documents: PostgresDocuments
     records: PostgresRecords
     people: PostgresPeople
+    conversations: PostgresConversations
+    talking: Talking
     blobs: FolderBlobs
     jobs: PostgresJobs
     pool: Pool
@@ -93,12 +101,16 @@ class Catalogue:
         return PurgeParts(store=self.documents, blobs=self.blobs)
 
 
-def catalogue_over(pool: Pool, blobs: Path) -> Catalogue:
-    """Return the Catalogue of a migrated database, with its originals in the folder `blobs`."""
+def catalogue_over(pool: Pool, blobs: Path, *, idle: timedelta = SESSION) -> Catalogue:
+    """Return the Catalogue of a migrated database, with its originals in the folder `blobs`; a
+    session is over after `idle`."""
+    conversations = PostgresConversations(pool)
     return Catalogue(
         documents=PostgresDocuments(pool),
         records=PostgresRecords(pool),
         people=PostgresPeople(pool),
+        conversations=conversations,
+        talking=Talking(store=conversations, clock=SystemClock(), idle=idle),
         blobs=FolderBlobs(blobs),
         jobs=PostgresJobs(pool),
         pool=pool,
@@ -122,7 +134,9 @@ async def open_catalogue(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterato
         await asyncio.to_thread(migrate, owner_url, login=login)
         async with open_pool(url, size=database.pool_size) as pool:
             await check_isolation(pool)
-            yield replace(catalogue_over(pool, loaded.home / "blobs"), owner_url=owner_url)
+            idle = timedelta(hours=loaded.settings.conversation.session_hours)
+            opened = catalogue_over(pool, loaded.home / "blobs", idle=idle)
+            yield replace(opened, owner_url=owner_url)
     finally:
         if server is not None:
             server.close()

@@ -164,6 +164,7 @@ def _rule(rule: ChunkingRuleSettings) -> ChunkingRule:
 
 
 def search_rules(settings: Settings) -> SearchRules:
+    """Return how the settings say to search."""
     search = settings.search
     fusion = Fusion(method=search.fusion, k=search.fusion_k, dense_weight=search.dense_weight)
     names = frozenset(name.strip() for name in search.filter_keys.split(","))

@@ -164,6 +164,12 @@ class MemoryDays(_Section):
     task: int = Field(default=0, ge=0, description="days since last touched; 0 = ever")
 
 
+class ConversationSettings(_Section):
+    session_hours: float = Field(
+        default=2.0, gt=0, le=8760, description="idle hours after which a session is over"
+    )
+
+
 class RetentionSettings(_Section):
     revisions_days: int = Field(
         default=400, ge=0, description="how long old revisions stay, with their originals; 0 = ever"
@@ -199,6 +205,7 @@ class Settings(_Section):
     search: SearchSettings = SearchSettings()
     answer: AnswerSettings = AnswerSettings()
     memory: MemorySettings = MemorySettings()
+    conversation: ConversationSettings = ConversationSettings()
     retention: RetentionSettings = RetentionSettings()
     log: LogSettings = LogSettings()
 

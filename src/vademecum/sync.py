@@ -11,6 +11,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from vademecum import app as asynchronous
 from vademecum.opening import Tell, silent
 from vademecum.settings import Loaded
+from vademecum.talking import Talking as AsyncTalking
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,6 +25,20 @@ def _waiting(
     @wraps(method)
     def call(app: "App", /, *args: P.args, **values: P.kwargs) -> T:
         result: T = app._portal.call(partial(method, app._app, *args, **values))  # noqa: SLF001
+        return result
+
+    return call
+
+
+def _talking(
+    method: Callable[Concatenate[AsyncTalking, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["Talking", P], T]:
+    """The same, for conversations."""
+
+    @wraps(method)
+    def call(talking: "Talking", /, *args: P.args, **values: P.kwargs) -> T:
+        work = partial(method, talking._talking, *args, **values)  # noqa: SLF001
+        result: T = talking._portal.call(work)  # noqa: SLF001
         return result
 
     return call
@@ -60,6 +75,19 @@ def _iterating(
     return call
 
 
+class Talking:
+    """`App.talking` for blocking code."""
+
+    def __init__(self, talking: AsyncTalking, portal: BlockingPortal) -> None:
+        self._talking = talking
+        self._portal = portal
+
+    list = _talking(AsyncTalking.list)
+    show = _talking(AsyncTalking.show)
+    delete = _talking(AsyncTalking.delete)
+    latest = _talking(AsyncTalking.latest)
+
+
 class App:
     """`vademecum.App` for blocking code, with the same methods, arguments, results and errors.
 
@@ -86,6 +114,12 @@ class App:
     confirm = _waiting(asynchronous.App.confirm)
     reject = _waiting(asynchronous.App.reject)
     forget_memory = _waiting(asynchronous.App.forget_memory)
+    recall_turns = _waiting(asynchronous.App.recall_turns)
+
+    @property
+    def talking(self) -> Talking:
+        """Conversations: list, show, delete, go on."""
+        return Talking(self._app.talking, self._portal)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from vademecum import app, sync
+from vademecum import app, sync, talking
 
 
 def _methods(kind: type) -> dict[str, Callable[..., Any]]:
@@ -19,15 +19,24 @@ def test_every_public_method_is_there_with_the_same_signature() -> None:
     asynchronous, blocking = _methods(app.App), _methods(sync.App)
     assert set(blocking) == set(asynchronous) == {
         "ingest", "forget", "changes", "search", "ask", "stream", "remember", "recall", "memories",
-        "memory", "edit_memory", "pin", "confirm", "reject", "forget_memory",
+        "memory", "edit_memory", "pin", "confirm", "reject", "forget_memory", "recall_turns",
     }  # fmt: skip
     for name, method in blocking.items():
         assert inspect.signature(method) == inspect.signature(asynchronous[name])
         assert method.__doc__ == asynchronous[name].__doc__
 
 
+def test_conversations_are_there_with_the_same_signatures() -> None:
+    asynchronous, blocking = _methods(talking.Talking), _methods(sync.Talking)
+    assert set(blocking) == set(asynchronous) == {"list", "show", "delete", "latest"}
+    for name, method in blocking.items():
+        assert inspect.signature(method) == inspect.signature(asynchronous[name])
+        assert method.__doc__ == asynchronous[name].__doc__
+    assert inspect.getdoc(sync.App.talking) == inspect.getdoc(app.App.talking)
+
+
 def test_no_method_is_left_asynchronous() -> None:
-    for method in _methods(sync.App).values():
+    for method in [*_methods(sync.App).values(), *_methods(sync.Talking).values()]:
         own = inspect.unwrap(method, stop=lambda f: f.__code__.co_filename == sync.__file__)
         assert not inspect.iscoroutinefunction(own)
         assert not inspect.isasyncgenfunction(own)

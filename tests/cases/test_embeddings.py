@@ -119,7 +119,9 @@ async def test_em_09_fewer_vectors_than_texts_are_refused(
     lacking = HashEmbedder(faults=dict.fromkeys(range(1, 9), fault))
     bench = await make_bench(pool, database_url, tmp_path, embedder=lacking)
     accepted = await bench.accept(source("a", paragraphs(["quokka", "numbat"])))
-    await bench.app.catalogue.jobs.drain(partial(ingest_revision, bench.app.ingest_parts))
+    await bench.app.catalogue.jobs.drain(
+        {"ingest": partial(ingest_revision, bench.app.ingest_parts)}
+    )
     for table in ("chunk", "chunk_vector", "chunk_terms"):
         assert bench.count(table) == 0, table
     assert (await bench.documents.get(OPERATOR, accepted.document_id)).state == State.ACCEPTED

@@ -112,7 +112,8 @@ async def test_an_order_writes_nothing_but_the_question_and_its_answer(bench: Be
     before = {table: bench.count(table) for table in tables}
     await ask(bench, GullibleModel(), QUESTION, scope=READER)
     changed = {table for table in tables if bench.count(table) != before[table]}
-    assert changed <= {"conversation", "turn", "trace", "audit_event"}
+    jobs = {"procrastinate_jobs", "procrastinate_events", "tenant"}
+    assert changed <= {"conversation", "turn", "trace", "audit_event", *jobs}
     assert bench.tables_with("saved to memory") == []
     assert len(await bench.documents.all(OPERATOR)) == 1
 

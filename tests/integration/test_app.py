@@ -14,7 +14,7 @@ from vademecum import app
 from vademecum.errors import Forbidden, ProviderAway
 from vademecum.model.document import Refused, Source
 from vademecum.model.principal import Scope
-from vademecum.ports.jobs import Jobs, Work
+from vademecum.ports.jobs import Jobs, Works
 from vademecum.postgres.pool import Pool
 from vademecum.settings import load
 from vademecum.testing.embedders import Fault, HashEmbedder
@@ -87,9 +87,9 @@ class Stubborn:
     def __init__(self, real: Jobs) -> None:
         self._real = real
 
-    async def drain(self, work: Work) -> None:
+    async def drain(self, works: Works) -> None:
         with contextlib.suppress(asyncio.CancelledError):
-            await self._real.drain(work)
+            await self._real.drain(works)
             await asyncio.sleep(60)
 
     async def rescue(self) -> int:

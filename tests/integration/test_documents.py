@@ -15,8 +15,9 @@ from vademecum.answer.cite import citation
 from vademecum.answer.record import answer_record
 from vademecum.errors import DocumentNotFound, EmbeddingInvalid, Forbidden, ProviderAway
 from vademecum.ingest.pipeline import ingest_revision
+from vademecum.model.conversation import Finished
 from vademecum.model.document import State
-from vademecum.model.ids import RevisionId, Tenant, TraceId, TurnId, new_uuid
+from vademecum.model.ids import ConversationId, RevisionId, Tenant, TraceId, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.model.trace import Trace
 from vademecum.ports.store import Claim, Publication
@@ -563,7 +564,7 @@ async def _record_quote(bench: Bench, scope: Scope, canary: str) -> None:
     asked = await bench.app.ask("nothing", scope=scope)
     answer = replace(
         asked, question="What is the rule?", text=quoted, citations=(cited,), passages=(passage,),
-        turn_id=TurnId(new_uuid()), trace_id=TraceId(new_uuid()),
+        trace_id=TraceId(new_uuid()),
     )  # fmt: skip
     trace = Trace(
         id=answer.trace_id, kind="ask", principal=scope.principal,
@@ -572,7 +573,18 @@ async def _record_quote(bench: Bench, scope: Scope, canary: str) -> None:
         record=answer_record(answer, [search], {}),
     )  # fmt: skip
     bench.sql("DELETE FROM vademecum.turn")
-    await bench.app.catalogue.records.record_answer(scope, answer, trace)
+    conversations = bench.app.catalogue.conversations
+    place = await conversations.begin(
+        scope, ConversationId(new_uuid()), answer.question, persona=None, language="en"
+    )
+    said = Finished(
+        text=quoted,
+        state="complete",
+        language="en",
+        used_chunks=(cited.chunk_id,),
+        documents=(cited.document_id,),
+    )
+    assert await conversations.finish(scope, place, said, trace)
 
 
 async def test_a_document_may_be_deleted_while_it_is_worked_on(bench: Bench) -> None:

@@ -332,7 +332,7 @@ async def test_one_document_of_another_tenant_does_not_wait_for_a_thousand(bench
     async def note(tenant: Tenant, _revision: object) -> None:
         order.append(tenant)
 
-    await bench.app.catalogue.jobs.drain(note)  # type: ignore[arg-type]
+    await bench.app.catalogue.jobs.drain({"ingest": note})
     assert len(order) == 33
     last_of_few = max(position for position, tenant in enumerate(order) if tenant == "few")
     assert last_of_few < 9, "its three come with the other's first ones"

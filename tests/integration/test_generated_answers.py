@@ -9,6 +9,7 @@ import pytest
 
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import make_language_model
+from vademecum.answer.converse import TalkParts
 from vademecum.answer.pipeline import answer
 from vademecum.answer.write import AnswerParts
 from vademecum.errors import EmbeddingInvalid
@@ -26,7 +27,7 @@ from vademecum.testing.language_models import (
 )
 from vademecum.testing.openai_server import OpenAIServer, Reply
 from vademecum.testing.passages import make_passage
-from vademecum.testing.stores import InMemoryRecords, Shelf
+from vademecum.testing.stores import InMemoryRecords, InMemoryTalk, Shelf
 
 SCOPE = Scope.for_principal("default", "user:reader", frozenset())
 QUESTION = "How many days does a refund for a ticket take?"
@@ -56,6 +57,7 @@ async def make_parts(
     show_unsupported: bool = False,
 ) -> AnswerParts:
     shelf = Shelf()
+    records = InMemoryRecords()
     sources = [
         make_passage(text, uri=f"document-{number}.md", title=f"Document {number}").source
         for number, text in enumerate(texts or (REFUND, DOORS), start=1)
@@ -71,7 +73,7 @@ async def make_parts(
             clock=TestClock(),
             ranking=DEFAULT_RANKING,
         ),
-        records=InMemoryRecords(),
+        talk=TalkParts(conversations=InMemoryTalk(records), records=records, clock=TestClock()),
         encoder=asking,
         language_model=model,
         counter=BpeCounter(),
@@ -88,8 +90,13 @@ async def ask(parts: AnswerParts, question: str = QUESTION) -> tuple[list[Event]
     assert all(isinstance(event, Checked) for event in events[1:-1])
     whole = events[-1].answer
     assert tuple(e.sentence for e in events if isinstance(e, Checked)) == whole.sentences
-    assert isinstance(parts.records, InMemoryRecords)
-    assert parts.records.answers == [whole]
+    assert isinstance(parts.talk.conversations, InMemoryTalk)
+    assert whole.conversation_id is not None
+    said = parts.talk.conversations.said[whole.conversation_id]
+    assert [(turn.role, turn.text, turn.state) for turn in said] == [
+        ("user", question, "complete"),
+        ("assistant", whole.text, "complete"),
+    ]
     return events, whole
 
 
@@ -200,8 +207,8 @@ async def test_the_usage_that_the_provider_counted_is_passed_on() -> None:
         _, whole = await ask(parts)
         await model.aclose()
     assert whole.usage == Usage(prompt_tokens=321, completion_tokens=12)
-    assert isinstance(parts.records, InMemoryRecords)
-    record = parts.records.traces[0].record
+    assert isinstance(parts.talk.records, InMemoryRecords)
+    record = parts.talk.records.traces[0].record
     assert record["usage"] == {"prompt_tokens": 321, "completion_tokens": 12}
     assert record["versions"]["language_model"] == "openai:test-model"
 

@@ -170,7 +170,10 @@ async def everything(world: World, scope: Scope) -> list[Any]:
     got += await documents.changes(scope, FIRST, 100) if scope.operator else []
     got += await app.catalogue.jobs.pending(scope)
     got += [await _or_missing(records.trace(scope, item)) for item in world.traces]
-    got += [await _or_missing(records.turns(scope, item)) for item in world.conversations]
+    got += [
+        await _or_missing(app.catalogue.conversations.turns(scope, item))
+        for item in world.conversations
+    ]
     return got
 
 
@@ -219,6 +222,7 @@ async def test_counts_tell_of_nothing_hidden(world: World) -> None:
 
 async def test_the_ids_of_others_behave_like_ids_that_do_not_exist(world: World) -> None:
     documents, records = world.bench.documents, world.bench.app.catalogue.records
+    conversations = world.bench.app.catalogue.conversations
     of_document: list[Callable[[Scope, Any], Awaitable[Any]]] = [
         documents.get, documents.text, documents.chunks, documents.history, documents.delete,
     ]  # fmt: skip
@@ -235,7 +239,7 @@ async def test_the_ids_of_others_behave_like_ids_that_do_not_exist(world: World)
                 assert await refusal(read, document_id) == missing
     for read, ids, table in (
         (records.trace, world.traces, "trace"),
-        (records.turns, world.conversations, "conversation"),
+        (conversations.turns, world.conversations, "conversation"),
     ):
         missing = await refusal(read, new_uuid())
         own = world.bench.sql(

@@ -82,7 +82,9 @@ def test_an_answer_with_its_searches_and_places_but_no_words_of_its_sources() ->
         trace_id=TraceId(UUID(int=3)),
         asked_turn_id=TurnId(UUID(int=4)),
     )
-    record = answer_record(answer, [retrieval()], {"space": "s", "language_model": "m"})
+    rewrite = {"how": "typed", "text": "what is quoted?"}
+    versions = {"space": "s", "language_model": "m"}
+    record = answer_record(answer, [retrieval()], versions, rewrite=rewrite)
     assert record["searches"] == [retrieval_record(retrieval())]
     assert record["sentences"] == [
         {"markers": [1], "support": "supported", "why": "", "letters": 13}
@@ -100,6 +102,7 @@ def test_an_answer_with_its_searches_and_places_but_no_words_of_its_sources() ->
     rest = {key: record[key] for key in record.keys() - {"searches", "sentences", "citations"}}
     assert rest == {
         "question": "what is quoted?",
+        "rewrite": {"how": "typed", "text": "what is quoted?"},
         "mode": "generated",
         "abstained": False,
         "removed": [],

@@ -34,6 +34,8 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "vade memories list", "vade memories show", "vade memories edit", "vade memories pin",
         "vade memories unpin", "vade memories confirm", "vade memories reject",
         "vade memories forget",
+        "vade conversations", "vade conversations list",
+        "vade conversations show", "vade conversations export", "vade conversations delete",
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ No language model is asked, no document is searched, and only the speaker's own 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 
+from vademecum.answer.converse import Talk, finish
 from vademecum.answer.record import answer_record
 from vademecum.answer.write import AnswerParts
 from vademecum.errors import SecretRefused, ServiceAway, UsageError
@@ -13,11 +14,10 @@ from vademecum.memory.commands import correct, forget
 from vademecum.memory.recall import MemoryParts
 from vademecum.memory.remember import Offer, remember
 from vademecum.model.answer import Answer, Checked, Done, Event, Retrieved, Sentence, Usage
-from vademecum.model.ids import ConversationId, TraceId, TurnId, new_uuid
+from vademecum.model.conversation import Begun
 from vademecum.model.memory import Memory, MemorySource, Recalled, Remembered
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask
-from vademecum.model.trace import Trace
 from vademecum.text.commands import Command, Spoken
 
 # Nothing that was forgotten is said again: it would stand in the conversation.
@@ -83,47 +83,48 @@ class _Outcome:
     degraded: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """The turn that gives an order, in the place that is kept for it."""
+
+    ask: Ask
+    talk: Talk
+    place: Begun
+
+    @property
+    def persona(self) -> str:
+        return self.place.persona
+
+
 async def obey(
-    parts: AnswerParts, memory: MemoryParts, scope: Scope, ask: Ask, command: Command
+    parts: AnswerParts, memory: MemoryParts, scope: Scope, told: Told, command: Command
 ) -> AsyncGenerator[Event, None]:
     """Do what the turn orders, say what was saved, forgotten or corrected, or that nothing was, in
     the language of the order, and record the turn."""
     clock = parts.retrieve.clock
     started = clock.monotonic()
     yield Retrieved(passages=())
-    turn_id = TurnId(new_uuid())
-    source = MemorySource(kind="turn", words=ask.question, turn_id=turn_id)
+    source = MemorySource(kind="turn", words=told.ask.question, turn_id=told.place.question_id)
     try:
-        done = await _done(memory, scope, ask, command, source)
+        done = await _done(memory, scope, told, command, source)
     except ServiceAway as error:
         done = _Outcome(name="away", degraded=(f"memory: {error.code}",))
     text = _SAID[done.name][command.language].format(text=done.memory.text if done.memory else "")
-    sentence = Sentence(
-        text=text,
-        markers=(),
-        support="supported",
-        memories=(done.memory.id,) if done.memory else (),
-    )
-    yield Checked(mode="extractive", sentence=sentence, citations=())
-    answer = _answer(ask, turn_id, sentence, done, 1000 * (clock.monotonic() - started))
-    trace = Trace(
-        id=answer.trace_id,
-        kind="ask",
-        principal=scope.principal,
-        documents=(),
-        chunks=(),
-        created_at=clock.now(),
-        record=answer_record(answer, [], {}) | {"command": command.verb, "outcome": done.name},
-    )
-    await parts.records.record_answer(scope, answer, trace)
+    own = (done.memory.id,) if done.memory else ()
+    sentence = Sentence(text=text, markers=(), support="supported", memories=own)
+    checked = Checked(mode="extractive", sentence=sentence, citations=())
+    yield checked
+    answer = _answer(told, sentence, done, 1000 * (clock.monotonic() - started))
+    record = answer_record(answer, [], {}) | {"command": command.verb, "outcome": done.name}
+    await finish(parts.talk, scope, told.talk, text, [checked], (), record, memories=own)
     yield Done(answer=answer)
 
 
 async def _done(
-    memory: MemoryParts, scope: Scope, ask: Ask, command: Command, source: MemorySource
+    memory: MemoryParts, scope: Scope, told: Told, command: Command, source: MemorySource
 ) -> _Outcome:
-    place = (memory, scope, ask.persona, ask.conversation_id)
-    offer = Offer(text=command.text, source=source, persona=ask.persona)
+    place = (memory, scope, told.persona, told.place.conversation_id)
+    offer = Offer(text=command.text, source=source, persona=told.persona)
     try:
         if command.verb == "forget":
             return _Outcome(name=await forget(*place, command.text))
@@ -147,12 +148,10 @@ def _kept(done: Remembered) -> _Outcome:
     return _Outcome(name=done.outcome, memory=done.memory)
 
 
-def _answer(
-    ask: Ask, turn_id: TurnId, sentence: Sentence, done: _Outcome, milliseconds: float
-) -> Answer:
+def _answer(told: Told, sentence: Sentence, done: _Outcome, milliseconds: float) -> Answer:
     shown: Sequence[Memory] = [done.memory] if done.memory else []
     return Answer(
-        question=ask.question,
+        question=told.ask.question,
         text=sentence.text,
         abstained=False,
         mode="extractive",
@@ -162,9 +161,9 @@ def _answer(
         degraded=done.degraded,
         usage=Usage(prompt_tokens=0, completion_tokens=0),
         timings_ms={"total": milliseconds},
-        conversation_id=ask.conversation_id or ConversationId(new_uuid()),
-        turn_id=TurnId(new_uuid()),
-        trace_id=TraceId(new_uuid()),
-        asked_turn_id=turn_id,
+        conversation_id=told.place.conversation_id,
+        turn_id=told.place.answer_id,
+        trace_id=told.talk.trace_id,
+        asked_turn_id=told.place.question_id,
         memories=tuple(Recalled(memory=m, score=None, signals=None) for m in shown),
     )

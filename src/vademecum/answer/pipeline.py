@@ -5,20 +5,31 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from vademecum.answer.cite import merge
-from vademecum.answer.command import obey
+from vademecum.answer.command import Told, obey
+from vademecum.answer.converse import Talk, begin, finish, spoken_text, stop
 from vademecum.answer.record import answer_record
 from vademecum.answer.remembered import in_time, recalled
 from vademecum.answer.unknown import unknown
-from vademecum.answer.write import AnswerParts, Draft, Sight, extracted, generated, still_seen
+from vademecum.answer.write import (
+    AnswerParts,
+    Draft,
+    Prompted,
+    Sight,
+    extracted,
+    generated,
+    still_seen,
+)
 from vademecum.errors import ServiceAway
 from vademecum.model.answer import Answer, AnswerMode, Done, Event, Retrieved
-from vademecum.model.ids import ChunkId, ConversationId, TraceId, TurnId, new_uuid
+from vademecum.model.conversation import Past
+from vademecum.model.filter import Filter, all_of
+from vademecum.model.ids import ChunkId
 from vademecum.model.memory import Recall
 from vademecum.model.passage import Passage, Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask, Query
-from vademecum.model.trace import Trace
 from vademecum.retrieve.pipeline import retrieve
+from vademecum.retrieve.rewrite import StandAlone, stand_alone, with_turn_before
 from vademecum.text.commands import read_command
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
@@ -30,74 +41,103 @@ _MOST_PARTS = 8
 
 async def answer(parts: AnswerParts, scope: Scope, ask: Ask) -> AsyncGenerator[Event, None]:
     """Yield what was found, each checked sentence, then the whole answer, which is recorded. A turn
-    that orders to remember, forget or correct something is obeyed instead."""
-    command = read_command(ask.question) if parts.memory is not None else None
-    if command is not None and parts.memory is not None:
-        async with aclosing(obey(parts, parts.memory, scope, ask, command)) as steps:
-            async for event in steps:
+    that orders to remember, forget or correct something is obeyed instead.
+
+    The question is kept from the beginning; where the answer is stopped or fails, as much of it
+    as was shown. Raises: ConversationNotFound, before anything is searched.
+    """
+    talk = await begin(parts.talk, scope, ask)
+    draft = Draft()
+    ended = False
+    try:
+        async with aclosing(_events(parts, scope, ask, talk, draft)) as events:
+            async for event in events:
+                ended = isinstance(event, Done)
                 yield event
-        return
+    finally:
+        if not ended:
+            await stop(parts.talk, scope, talk, draft.kept)
+
+
+def _events(
+    parts: AnswerParts, scope: Scope, ask: Ask, talk: Talk, draft: Draft
+) -> AsyncGenerator[Event, None]:
+    # An order is kept with the turn that gave it, so a temporary question gives none.
+    command = read_command(ask.question) if parts.memory and talk.place else None
+    if command is None or parts.memory is None or talk.place is None:
+        return _answered(parts, scope, ask, talk, draft)
+    return obey(parts, parts.memory, scope, Told(ask=ask, talk=talk, place=talk.place), command)
+
+
+async def _answered(
+    parts: AnswerParts, scope: Scope, ask: Ask, talk: Talk, draft: Draft
+) -> AsyncGenerator[Event, None]:
     clock = parts.retrieve.clock
     started = clock.monotonic()
     timings: dict[str, float] = {}
-    asked = _bounded(question_parts(ask.question))
-    forgone: list[str] = []
-    searches, recall = await _found(parts, scope, ask, asked, forgone)
-    timings["retrieve"] = 1000 * (clock.monotonic() - started)
+    meant = await stand_alone(parts.language_model, talk.past, ask.question)
+    timings["rewrite"] = 1000 * (clock.monotonic() - started)
+    if meant.failed:
+        draft.degraded.append(f"rewrite: {meant.failed}")
+    searching = clock.monotonic()
+    asked = _bounded(question_parts(meant.text if meant.how == "model" else ask.question))
+    texts = _texts(asked, ask, talk.past, meant)
+    searches, recall = await _found(parts, scope, ask, talk, meant, texts, draft)
+    timings["retrieve"] = 1000 * (clock.monotonic() - searching)
     passages = _merged(searches)
     yield Retrieved(passages=passages)
 
     sight = Sight(store=parts.retrieve.store, scope=scope, as_of=ask.as_of)
-    draft = Draft(degraded=[part for search in searches for part in search.degraded] + forgone)
+    draft.degraded += [part for search in searches for part in search.degraded]
     writing = clock.monotonic()
     mode: AnswerMode = "extractive"
     if parts.language_model is not None and (passages or (recall is not None and recall.all)):
         mode = "generated"
-        written = generated(
-            parts, parts.language_model, ask.question, passages, recall, draft, sight
-        )
+        prompted = Prompted(talk=talk, passages=passages, recall=recall)
+        written = generated(parts, parts.language_model, ask.question, prompted, draft, sight)
         async with aclosing(written) as steps:
             async for checked in steps:
                 yield checked
     # Quotations also stand in for a model that failed before it said anything that holds.
     if mode == "extractive" or (draft.model_failed and not draft.sentences):
         mode = "extractive"
-        async for checked in extracted(parts, asked, searches, draft, sight):
+        # What goes on with an earlier question is quoted for as it was searched for.
+        wanted = asked if meant.how == "typed" else texts
+        async for checked in extracted(parts, wanted, searches, draft, sight, talk.language):
             yield checked
     lost = await sight.lost(passage.source.chunk.id for passage in passages)
     passages, searches = still_seen(draft, passages, searches, lost)
     timings["write"] = 1000 * (clock.monotonic() - writing)
     timings["total"] = 1000 * (clock.monotonic() - started)
 
-    whole = _assemble(ask, draft, mode, passages, recall, timings)
-    record = answer_record(whole, searches, _versions(parts), draft.removed)
-    trace = Trace(
-        id=whole.trace_id,
-        kind="ask",
-        principal=scope.principal,
-        documents=tuple({p.source.document_id for p in passages}),
-        chunks=tuple(p.source.chunk.id for p in passages),
-        created_at=clock.now(),
-        record=record,
-    )
-    await parts.records.record_answer(scope, whole, trace)
+    whole = _assemble(ask, talk, draft, mode, passages, recall, timings)
+    rewrite = {"how": meant.how, "text": meant.text}
+    record = answer_record(whole, searches, _versions(parts), draft.removed, rewrite)
+    said = () if whole.abstained else draft.kept
+    await finish(parts.talk, scope, talk, whole.text, said, passages, record, memories=draft.used)
     await _count_uses(parts, scope, draft)
     yield Done(answer=whole)
 
 
 async def _found(
-    parts: AnswerParts, scope: Scope, ask: Ask, asked: Sequence[str], forgone: list[str]
+    parts: AnswerParts,
+    scope: Scope,
+    ask: Ask,
+    talk: Talk,
+    meant: StandAlone,
+    texts: Sequence[str],
+    draft: Draft,
 ) -> tuple[list[Retrieval], Recall | None]:
-    """Search for each part and recall memories, all at once; `forgone` takes what memory lacks."""
+    """Search for each part and recall memories, all at once."""
     if parts.memory is None:
-        return await _search(parts, scope, ask, asked), None
-    remembering = asyncio.create_task(recalled(parts.memory, scope, ask))
+        return await _search(parts, scope, ask, meant, texts), None
+    remembering = asyncio.create_task(recalled(parts.memory, scope, ask, talk))
     try:
-        searches = await _search(parts, scope, ask, asked)
-        recall = await in_time(remembering, parts.memory.seconds, forgone)
+        searches = await _search(parts, scope, ask, meant, texts)
+        recall = await in_time(remembering, parts.memory.seconds, draft.degraded)
     finally:
         remembering.cancel()
-    forgone += recall.degraded if recall is not None else ()
+    draft.degraded += recall.degraded if recall is not None else ()
     return searches, recall
 
 
@@ -126,11 +166,34 @@ def _bounded(asked: Sequence[str]) -> list[str]:
     return [*first, " ".join(rest)] if rest else list(first)
 
 
+def _texts(asked: Sequence[str], ask: Ask, past: Past, meant: StandAlone) -> list[str]:
+    """Return what to search for, part by part."""
+    if meant.how == "model":
+        return [search_text(part, meant.text) for part in asked]
+    typed = [search_text(part, ask.question) for part in asked]
+    if meant.how == "typed":
+        return typed
+    if len(asked) == 1:
+        return [meant.text]
+    return [with_turn_before(past.turns, text) for text in typed]
+
+
 async def _search(
-    parts: AnswerParts, scope: Scope, ask: Ask, asked: Sequence[str]
+    parts: AnswerParts, scope: Scope, ask: Ask, meant: StandAlone, texts: Sequence[str]
 ) -> list[Retrieval]:
-    """Search for each part by itself, all at once."""
-    texts = [search_text(part, ask.question) for part in asked]
+    """Search for each part by itself, all at once. A filter that a rewrite brings narrows the
+    asker's own; where nothing is left then, it was none, and is left out."""
+    if meant.filter is not None:
+        both = all_of([*([ask.filter] if ask.filter else []), meant.filter])
+        narrowed = await _search_each(parts, scope, ask, texts, both)
+        if all(search.passages for search in narrowed):
+            return narrowed
+    return await _search_each(parts, scope, ask, texts, ask.filter)
+
+
+async def _search_each(
+    parts: AnswerParts, scope: Scope, ask: Ask, texts: Sequence[str], wanted: Filter | None
+) -> list[Retrieval]:
     return await asyncio.gather(
         *(
             retrieve(
@@ -142,7 +205,7 @@ async def _search(
                     mode="hybrid",
                     collections=ask.collections,
                     as_of=ask.as_of,
-                    filter=ask.filter,
+                    filter=wanted,
                 ),
             )
             for text in texts
@@ -160,6 +223,7 @@ def _merged(searches: Sequence[Retrieval]) -> tuple[Passage, ...]:
 
 def _assemble(
     ask: Ask,
+    talk: Talk,
     draft: Draft,
     mode: AnswerMode,
     passages: tuple[Passage, ...],
@@ -168,15 +232,9 @@ def _assemble(
 ) -> Answer:
     """Return the answer; nothing supported means that we do not know, and cite nothing."""
     known = any(sentence.support != "unsupported" for sentence in draft.sentences)
-    text = "\n".join(
-        " ".join([sentence.text, *(f"[{marker}]" for marker in sentence.markers)])
-        for sentence in draft.sentences
-    )
-    if not known:
-        text = unknown(ask.question)
     return Answer(
         question=ask.question,
-        text=text,
+        text=spoken_text(draft.kept) if known else unknown(talk.language),
         abstained=not known,
         mode=mode,
         sentences=tuple(draft.sentences) if known else (),
@@ -185,9 +243,9 @@ def _assemble(
         degraded=tuple(dict.fromkeys(draft.degraded)),
         usage=draft.usage,
         timings_ms=timings,
-        conversation_id=ask.conversation_id or ConversationId(new_uuid()),
-        turn_id=TurnId(new_uuid()),
-        trace_id=TraceId(new_uuid()),
-        asked_turn_id=TurnId(new_uuid()),
+        conversation_id=talk.place.conversation_id if talk.place else None,
+        turn_id=talk.place.answer_id if talk.place else None,
+        trace_id=talk.trace_id,
+        asked_turn_id=talk.place.question_id if talk.place else None,
         memories=recall.all if recall is not None else (),
     )

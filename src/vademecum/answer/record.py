@@ -37,10 +37,13 @@ def answer_record(
     retrievals: Sequence[Retrieval],
     versions: Mapping[str, Any],
     removed: Sequence[str] = (),
+    rewrite: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return an ask as its trace keeps it; `removed` says why sentences were not shown."""
+    """Return an ask as its trace keeps it; `removed` says why sentences were not shown, `rewrite`
+    how the question became what was searched for."""
     return {
         "question": answer.question,
+        "rewrite": dict(rewrite or {}),
         "searches": [retrieval_record(retrieval) for retrieval in retrievals],
         "mode": answer.mode,
         "abstained": answer.abstained,

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 import regex
 
+from vademecum.answer.converse import Talk
 from vademecum.answer.evidence import read, read_page, windows
 from vademecum.errors import ServiceAway
 from vademecum.memory.recall import Asked, MemoryParts, recall
 from vademecum.model.ids import MemoryId
-from vademecum.model.memory import Recall, Recalled
+from vademecum.model.memory import DEFAULT_PERSONA, Recall, Recalled
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask
 from vademecum.text.language import detect
@@ -28,13 +29,16 @@ _BECAUSE = regex.compile(
 )
 
 
-async def recalled(parts: MemoryParts, scope: Scope, ask: Ask) -> Recall:
+async def recalled(parts: MemoryParts, scope: Scope, ask: Ask, talk: Talk) -> Recall:
     """Return what is known of the person that may matter for the question and for what they said
     before it in the conversation. Raises: DatabaseAway."""
-    previous = None
-    if ask.conversation_id is not None:
-        previous = await parts.store.last_said(scope, ask.conversation_id)
-    asked = Asked(text=ask.question, previous=previous, persona=ask.persona, stage=ask.stage)
+    said = [turn.text for turn in talk.past.turns if turn.role == "user"]
+    asked = Asked(
+        text=ask.question,
+        previous=said[-1] if said else None,
+        persona=talk.place.persona if talk.place else ask.persona or DEFAULT_PERSONA,
+        stage=ask.stage,
+    )
     return await recall(parts, scope, asked)
 
 

@@ -1,5 +1,7 @@
 """How is it said that the documents do not answer, in the language of the question?"""
 
+from vademecum.model.conversation import NO_PAST, Past
+from vademecum.text.language import UNKNOWN as UNDETECTED
 from vademecum.text.language import detect
 
 UNKNOWN = {
@@ -19,11 +21,21 @@ _PART_UNKNOWN = {
 _LANGUAGES = frozenset(UNKNOWN)
 
 
-def unknown(question: str) -> str:
-    """Return that nothing answers the question."""
-    return UNKNOWN.get(detect(question, _LANGUAGES), UNKNOWN["en"])
+def reply_language(question: str, past: Past = NO_PAST) -> str:
+    """Return the language to answer in: the question's, or, where a few words or a code do not
+    tell it, that of the last user turn which did. `und` where none does."""
+    own = detect(question, _LANGUAGES)
+    if own != UNDETECTED:
+        return own
+    before = (turn.language for turn in reversed(past.turns) if turn.role == "user")
+    return next((known for known in before if known not in ("", UNDETECTED)), UNDETECTED)
 
 
-def part_unknown(part: str) -> str:
-    """Return that nothing answers one part of a question."""
-    return _PART_UNKNOWN.get(detect(part, _LANGUAGES), _PART_UNKNOWN["en"]).format(part=part)
+def unknown(language: str) -> str:
+    """Return, in a language, that nothing answers the question."""
+    return UNKNOWN.get(language, UNKNOWN["en"])
+
+
+def part_unknown(part: str, language: str) -> str:
+    """Return, in a language, that nothing answers one part of a question."""
+    return _PART_UNKNOWN.get(language, _PART_UNKNOWN["en"]).format(part=part)

@@ -9,6 +9,7 @@ from functools import partial
 
 from vademecum.answer.budget import CONTEXT_TOKENS
 from vademecum.answer.cite import OBEYED, Gate, citation, verify
+from vademecum.answer.converse import Talk, TalkParts
 from vademecum.answer.extract import extract
 from vademecum.answer.generate import Written, says_unknown, sentences
 from vademecum.answer.markers import Claim, read_markers
@@ -24,7 +25,7 @@ from vademecum.model.passage import Passage, Retrieval
 from vademecum.model.principal import Scope
 from vademecum.ports.embedder import TokenEncoder
 from vademecum.ports.language_model import LanguageModel, TokenCounter
-from vademecum.ports.store import DocumentStore, RecordStore
+from vademecum.ports.store import DocumentStore
 from vademecum.retrieve.pipeline import RetrieveParts
 from vademecum.text.greetings import is_greeting
 
@@ -41,7 +42,7 @@ class AnswerParts:
     `memory` nothing is remembered of anybody."""
 
     retrieve: RetrieveParts
-    records: RecordStore
+    talk: TalkParts
     encoder: TokenEncoder
     language_model: LanguageModel | None
     counter: TokenCounter
@@ -72,6 +73,16 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prompted:
+    """What an answer is written from: what was said before, what was found, and what is remembered
+    of the person, None where memory is away."""
+
+    talk: Talk
+    passages: Sequence[Passage]
+    recall: Recall | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
     """What the one who asks may see at this moment, on the day that is asked about."""
 
@@ -91,6 +102,7 @@ async def extracted(
     searches: Sequence[Retrieval],
     draft: Draft,
     sight: Sight,
+    language: str,
 ) -> AsyncGenerator[Checked, None]:
     """Quote, part by part, the sentences that answer; say which part has none."""
     markers: dict[ChunkId, int] = {}
@@ -126,7 +138,7 @@ async def extracted(
             )
             yield _keep(draft, "extractive", sentence, (cited,))
         if not chosen and len(asked) > 1:
-            said = Sentence(text=part_unknown(part), markers=(), support="unsupported")
+            said = Sentence(text=part_unknown(part, language), markers=(), support="unsupported")
             yield _keep(draft, "extractive", said, ())
 
 
@@ -134,17 +146,24 @@ async def generated(
     parts: AnswerParts,
     model: LanguageModel,
     question: str,
-    passages: Sequence[Passage],
-    recall: Recall | None,
+    prompted: Prompted,
     draft: Draft,
     sight: Sight,
 ) -> AsyncGenerator[Checked, None]:
-    """Let the model write; where its window is too small, again with fewer passages."""
+    """Let the model write, knowing what was said before and what is remembered; where its window
+    is too small, again with fewer passages."""
+    talk = prompted.talk
     for context_tokens in _SMALLER_CONTEXTS:
         # Counting loads its tables once, which takes a second of processor time.
         built = await asyncio.to_thread(
-            partial(build, context_tokens=context_tokens, recall=recall),
-            *(question, passages, parts.counter, parts.temperature),
+            partial(
+                build,
+                context_tokens=context_tokens,
+                past=talk.past,
+                language=talk.language,
+                recall=prompted.recall,
+            ),
+            *(question, prompted.passages, parts.counter, parts.temperature),
         )
         draft.used = tuple(one.memory.id for one in built.memories)
         gate = Gate(built.sources, parts.encoder, question)

@@ -5,13 +5,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import asdict
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
-from vademecum.app import Found
+from vademecum.app import App, Found
 from vademecum.app import open as open_app
-from vademecum.cli.memories import Persona, StageOption, stage_named
+from vademecum.cli.conversations import conversation_id
+from vademecum.cli.memories import StageOption, stage_named
 from vademecum.cli.options import (
     COMMON,
     As,
@@ -19,6 +19,7 @@ from vademecum.cli.options import (
     Collection,
     FilterJson,
     Labels,
+    Persona,
     Where,
     day_of,
     filter_of,
@@ -41,6 +42,7 @@ from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retri
 from vademecum.model.ids import ConversationId
 from vademecum.model.memory import DEFAULT_PERSONA
 from vademecum.model.passage import Passage
+from vademecum.model.principal import Scope
 from vademecum.model.query import Mode
 
 _SUPPORT = {"supported": "green", "partly": "yellow"}
@@ -134,15 +136,23 @@ def ask(
     principal: As = None,
     labels: Labels = None,
     as_of: AsOf = None,
-    persona: Persona = DEFAULT_PERSONA,
+    persona: Persona = None,
     stage: StageOption = None,
+    go_on: Annotated[
+        bool, typer.Option("--continue", help="go on with the conversation used last")
+    ] = False,
+    temporary: Annotated[bool, typer.Option("--temporary", help="keep nothing of it")] = False,
     stream: Annotated[bool, typer.Option("--stream", help="show sentences as they come")] = False,
 ) -> None:
     """Get an answer whose every sentence is backed by your documents, or an honest no."""
     if not question.strip():
         raise UsageError("the question is empty", hint="ask something")
     scope = scope_of(principal, labels)
-    conversation_id = _conversation_id(conversation)
+    if (conversation is not None) + go_on + temporary > 1:
+        raise UsageError(
+            "--conversation, --continue and --temporary exclude each other", hint="give one"
+        )
+    named = conversation_id(conversation) if conversation is not None else None
     wanted = filter_of(where, filter_json)
     known = stage_named(stage)
 
@@ -150,15 +160,17 @@ def ask(
         with working("opening", quiet=COMMON.json) as work:
             async with open_app(COMMON.settings(), tell=work.tell) as app:
                 show = _streaming(work) if stream else _unshown
+                latest = await _latest(app, scope, persona) if go_on else None
                 events = app.stream(
                     question,
                     scope=scope,
                     collections=frozenset(collection) if collection else None,
-                    conversation_id=conversation_id,
+                    conversation_id=named or latest,
                     as_of=day_of(as_of),
                     filter=wanted,
                     persona=persona,
                     stage=known,
+                    temporary=temporary,
                 )
                 return await _follow(events, show)
 
@@ -169,6 +181,10 @@ def ask(
         print_json(answer_json(answer) | {"scope": scope_json(scope)})
     else:
         show_answer(answer)
+
+
+async def _latest(app: App, scope: Scope, persona: str | None) -> ConversationId | None:
+    return await app.talking.latest(scope=scope, persona=persona or DEFAULT_PERSONA)
 
 
 def _unshown(_event: Event) -> None: ...
@@ -187,15 +203,6 @@ def _streaming(work: Work) -> Callable[[Event], None]:
             show_rest(event.answer)
 
     return show
-
-
-def _conversation_id(text: str | None) -> ConversationId | None:
-    try:
-        return ConversationId(UUID(text)) if text else None
-    except ValueError as error:
-        raise UsageError(
-            f"{text!r} is not the id of a conversation", hint="copy it from an answer's JSON"
-        ) from error
 
 
 async def _follow(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> Answer:

@@ -199,14 +199,17 @@ def delete(name: Name, principal: As = None, labels: Labels = None) -> None:
 
 
 def show_receipt(receipt: Receipt) -> None:
-    """Print a deletion's proof; exit with 1 where something is left."""
+    """Print what proves a deletion, and leave with 1 if something is left."""
     if COMMON.json:
         print_json(asdict(receipt) | {"complete": receipt.complete})
     else:
-        for store in receipt.stores:
-            counts = f"found {store.found:>5}  deleted {store.deleted:>5}  left {store.left}"
-            out.print(f"{store.store:<26} {counts}{escape(f'  {store.why}' if store.why else '')}")
-        left = "[green]nothing is left[/]" if receipt.complete else "[red]something is left[/]"
-        out.print(left)
+        _show_stores(receipt)
     if not receipt.complete:
         raise typer.Exit(1)
+
+
+def _show_stores(receipt: Receipt) -> None:
+    for store in receipt.stores:
+        counts = f"found {store.found:>5}  deleted {store.deleted:>5}  left {store.left}"
+        out.print(f"{store.store:<26} {counts}{escape(f'  {store.why}' if store.why else '')}")
+    out.print("[green]nothing is left[/]" if receipt.complete else "[red]something is left[/]")

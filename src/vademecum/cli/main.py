@@ -18,6 +18,7 @@ from vademecum.cli import memories as memory_commands
 from vademecum.cli import system as system_commands
 from vademecum.cli import trace as trace_commands
 from vademecum.cli import work as work_commands
+from vademecum.cli.conversations import conversations
 from vademecum.cli.documents import documents
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import err, print_json, say_error
@@ -44,6 +45,7 @@ _add(ingest_commands.ingest, _GETTING_STARTED)
 _add(ask_commands.ask, _GETTING_STARTED)
 _add(ask_commands.search, _GETTING_STARTED)
 vade.add_typer(documents, name="documents", rich_help_panel=_GETTING_STARTED)
+vade.add_typer(conversations, name="conversations", rich_help_panel=_GETTING_STARTED)
 _add(trace_commands.explain, _GETTING_STARTED)
 _add(forget_commands.forget, _GETTING_STARTED)
 _add(memory_commands.remember, _MEMORY)

@@ -106,6 +106,9 @@ AsOf = Annotated[
 ]
 
 
+Persona = Annotated[
+    str | None, typer.Option("--persona", metavar="NAME", help="whom the conversation is with")
+]
 Where = Annotated[
     list[str] | None,
     typer.Option("--where", metavar="KEY=VALUE", help="only where it is so; repeatable"),

@@ -147,7 +147,7 @@ async def _working(parts: DeliverParts) -> AsyncIterator[_Worker]:
         # A worker that is cancelled ends its jobs and returns as if nothing had been, so the
         # cancellation alone would not end this loop.
         while True:
-            await parts.jobs.drain(work)
+            await parts.jobs.drain({"ingest": work})
             if over:
                 return
             await asyncio.sleep(_POLL_SECONDS)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from vademecum.errors import (
     DocumentUnreadable,
@@ -56,7 +57,7 @@ class IngestParts:
         return Encoders(embedder=self.embedder, encoder=self.encoder)
 
 
-async def ingest_revision(parts: IngestParts, tenant: Tenant, revision_id: RevisionId) -> None:
+async def ingest_revision(parts: IngestParts, tenant: Tenant, item: UUID) -> None:
     """Parse, split, contextualize, analyse, embed and publish one revision.
 
     Does nothing where another worker holds it or it is done. What may go better another time
@@ -64,7 +65,7 @@ async def ingest_revision(parts: IngestParts, tenant: Tenant, revision_id: Revis
     revision is tried again, `MOST_ATTEMPTS` times in all; then it fails, with the last reason.
     """
     with step("claim"):
-        claim = await parts.revisions.claim(tenant, revision_id)
+        claim = await parts.revisions.claim(tenant, RevisionId(item))
     if claim is None:
         return
     if claim.attempts > MOST_ATTEMPTS:

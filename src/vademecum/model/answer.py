@@ -65,7 +65,7 @@ class Answer:
     """A checked answer, or an abstention (`abstained`, no citations).
 
     `memories` are those that were recalled for it; `asked_turn_id` is the turn of the question,
-    `turn_id` that of the answer.
+    `turn_id` that of the answer. These and `conversation_id` are None where nothing is kept of it.
     """
 
     question: str
@@ -78,10 +78,10 @@ class Answer:
     degraded: tuple[str, ...]
     usage: Usage
     timings_ms: Mapping[str, float]
-    conversation_id: ConversationId
-    turn_id: TurnId
+    conversation_id: ConversationId | None
+    turn_id: TurnId | None
     trace_id: TraceId
-    asked_turn_id: TurnId
+    asked_turn_id: TurnId | None
     memories: tuple[Recalled, ...] = ()
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from vademecum.model.filter import Filter
 from vademecum.model.ids import ConversationId
-from vademecum.model.memory import DEFAULT_PERSONA, Stage
+from vademecum.model.memory import Stage
 
 Mode = Literal["hybrid", "dense", "keyword"]
 
@@ -32,8 +32,12 @@ class Query:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """A question as it reaches the answering line. It belongs to `conversation_id`, None for a new
-    one; `collections`, `as_of` and `filter` are those of the searches for it. Memories are those of
-    `persona`; `stage` is how well the person is known, None where that is told from their turns.
+    one; `collections`, `as_of` and `filter` are those of the searches for it.
+
+    Nothing is kept of a `temporary` one. `persona` is whom a new conversation is with, None for
+    the default or for whom the conversation is with; memories are those of that persona. `stage`
+    is how well the person is known, None where that is told from their turns. `again` answers the
+    conversation's last question, which is `question`, once more.
     """
 
     question: str
@@ -41,5 +45,13 @@ class Ask:
     collections: frozenset[str] | None = None
     as_of: date | None = None
     filter: Filter | None = None
-    persona: str = DEFAULT_PERSONA
+    temporary: bool = False
+    persona: str | None = None
     stage: Stage | None = None
+    again: bool = False
+
+    def __post_init__(self) -> None:
+        if self.temporary and (self.conversation_id is not None or self.again):
+            raise ValueError("a temporary question belongs to no conversation")
+        if self.again and self.conversation_id is None:
+            raise ValueError("to ask again needs a conversation")

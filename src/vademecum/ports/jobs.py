@@ -1,24 +1,30 @@
 """Who does the work that was accepted?"""
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal, Protocol
+from uuid import UUID
 
-from vademecum.model.ids import DocumentId, RevisionId, Tenant
+from vademecum.model.ids import DocumentId, Tenant
 from vademecum.model.job import Job
 from vademecum.model.principal import Scope
 
-Work = Callable[[Tenant, RevisionId], Awaitable[None]]
+# What is worked on: an accepted revision, or a conversation in which something was said.
+Kind = Literal["ingest", "converse"]
+# Work on one thing of a kind, by its id.
+Work = Callable[[Tenant, UUID], Awaitable[None]]
+Works = Mapping[Kind, Work]
 
 
 class Jobs(Protocol):
     """Run the accepted work. Jobs are enqueued by the store, in the transaction of their cause."""
 
-    async def drain(self, work: Work) -> None:
-        """Do everything that waits, then return."""
+    async def drain(self, works: Works) -> None:
+        """Do everything of these kinds that waits, then return."""
         ...
 
-    async def run(self, work: Work) -> None:
-        """Do what waits and what comes, until cancelled; then end what was begun, and return."""
+    async def run(self, works: Works) -> None:
+        """Do what waits and what comes of these kinds, until cancelled; then end what was begun,
+        and return."""
         ...
 
     async def pending(self, scope: Scope) -> list[Job]:

@@ -7,12 +7,11 @@ from datetime import date, datetime
 from typing import Protocol
 from uuid import UUID
 
-from vademecum.model.answer import Answer
 from vademecum.model.change import ChangeEvent
 from vademecum.model.chunk import Chunk
 from vademecum.model.document import Document, IngestResult, ParsedDocument, Revision, Source, State
 from vademecum.model.embedding import Encoded
-from vademecum.model.ids import ChunkId, ConversationId, DocumentId, RevisionId, Tenant, TraceId
+from vademecum.model.ids import ChunkId, DocumentId, RevisionId, Tenant, TraceId
 from vademecum.model.index import KeywordRow
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.principal import Scope
@@ -237,21 +236,10 @@ class UpkeepStore(Protocol):
 
 
 class RecordStore(Protocol):
-    """Conversations and traces: what was said, and what happened meanwhile."""
-
-    async def record_answer(self, scope: Scope, answer: Answer, trace: Trace) -> None:
-        """Write both turns and the trace. The conversation is made where it is new.
-
-        Raises: ConversationNotFound where it belongs to somebody else.
-        """
-        ...
+    """Traces: what happened while something was searched or answered."""
 
     async def record_trace(self, scope: Scope, trace: Trace) -> None: ...
 
     async def trace(self, scope: Scope, trace_id: TraceId) -> Trace:
         """Raises TraceNotFound, also where the scope may not see it."""
-        ...
-
-    async def turns(self, scope: Scope, conversation_id: ConversationId) -> list[tuple[str, str]]:
-        """Return (role, text) in the order of saving. Raises ConversationNotFound."""
         ...

@@ -190,6 +190,7 @@ class PostgresDocuments:
         # Answers to others quote the document too, so they are counted and deleted for all.
         await connection.execute(_SQL["see_all_records"])
         before = await self._count(connection, keys) | {"documents": 1}
+        await connection.execute(_SQL["forget_what_follows"], keys)
         await connection.execute(_SQL["delete_quoting_turns"], keys)
         await connection.execute(_SQL["delete_traces"], keys)
         await connection.execute(_SQL["delete_document"], keys)

@@ -11,12 +11,11 @@ from procrastinate.psycopg_connector import PsycopgConnector
 from vademecum.model.ids import DocumentId, RevisionId, Tenant, new_uuid
 from vademecum.model.job import Job
 from vademecum.model.principal import Scope
-from vademecum.ports.jobs import Work
+from vademecum.ports.jobs import Kind, Work, Works
 from vademecum.postgres.pool import Pool, clear_errors
 from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import collections_of, transaction
 
-QUEUE = "ingest"
 _CONCURRENCY = 4
 # A notice that was lost is made up for by looking; who is told to end gets this long.
 _POLL_SECONDS = 5.0
@@ -33,16 +32,16 @@ class PostgresJobs:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def drain(self, work: Work) -> None:
-        await self._work(work, wait=False)
+    async def drain(self, works: Works) -> None:
+        await self._work(works, wait=False)
 
-    async def run(self, work: Work) -> None:
-        await self._work(work, wait=True)
+    async def run(self, works: Works) -> None:
+        await self._work(works, wait=True)
 
-    async def _work(self, work: Work, *, wait: bool) -> None:
-        async with self._queue(work) as queue:
+    async def _work(self, works: Works, *, wait: bool) -> None:
+        async with self._queue(works) as queue:
             await queue.run_worker_async(
-                queues=[QUEUE],
+                queues=list(works),
                 wait=wait,
                 concurrency=_CONCURRENCY,
                 listen_notify=wait,
@@ -96,13 +95,20 @@ class PostgresJobs:
         return [DocumentId(row["document"]) for row in rows]
 
     @asynccontextmanager
-    async def _queue(self, work: Work) -> AsyncIterator[procrastinate.App]:
+    async def _queue(self, works: Works) -> AsyncIterator[procrastinate.App]:
         queue = procrastinate.App(connector=PsycopgConnector())
-
-        @queue.task(name="ingest", queue=QUEUE)
-        async def ingest(tenant: str, revision: str) -> None:
-            await work(Tenant(tenant), RevisionId(UUID(revision)))
-
+        for kind, work in works.items():
+            _add_task(queue, kind, work)
         with clear_errors():
             async with queue.open_async(self._pool):
                 yield queue
+
+
+def _add_task(queue: procrastinate.App, kind: Kind, work: Work) -> None:
+    """Let a worker do the work of a kind, which is also the name of its queue."""
+
+    @queue.task(name=kind, queue=kind)
+    async def task(tenant: str, **item: str) -> None:
+        # One thing a job; an older release named it by what it was.
+        (name,) = item.values()
+        await work(Tenant(tenant), UUID(name))

@@ -1,12 +1,9 @@
-"""How are conversations and traces kept?"""
-
-from typing import Any
+"""How are traces kept?"""
 
 from psycopg.types.json import Jsonb
 
-from vademecum.errors import ConversationNotFound, TraceNotFound
-from vademecum.model.answer import Answer
-from vademecum.model.ids import ConversationId, Principal, TraceId
+from vademecum.errors import TraceNotFound
+from vademecum.model.ids import Principal, TraceId
 from vademecum.model.principal import Scope
 from vademecum.model.trace import Trace
 from vademecum.postgres.pool import Connection, Pool
@@ -22,55 +19,9 @@ class PostgresRecords:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def record_answer(self, scope: Scope, answer: Answer, trace: Trace) -> None:
-        owner = {"tenant": scope.tenant, "principal": scope.principal}
-        conversation = owner | {"id": answer.conversation_id}
-        async with transaction(self._pool, scope) as connection:
-            await connection.execute(_SQL["insert_conversation"], conversation)
-            await self._require_own(connection, conversation)
-            turns = (
-                (answer.asked_turn_id, "user", answer.question),
-                (answer.turn_id, "assistant", answer.text),
-            )
-            for turn_id, role, text in turns:
-                await connection.execute(
-                    _SQL["insert_turn"],
-                    owner
-                    | {
-                        "id": turn_id,
-                        "conversation": answer.conversation_id,
-                        "role": role,
-                        "text": text,
-                        "trace": answer.trace_id,
-                    },
-                )
-            await self._insert_trace(connection, scope, trace)
-
     async def record_trace(self, scope: Scope, trace: Trace) -> None:
         async with transaction(self._pool, scope) as connection:
-            await self._insert_trace(connection, scope, trace)
-
-    async def _insert_trace(self, connection: Connection, scope: Scope, trace: Trace) -> None:
-        values = {
-            "tenant": scope.tenant,
-            "id": trace.id,
-            "principal": trace.principal,
-            "kind": trace.kind,
-            "documents": list(trace.documents),
-            "chunks": list(trace.chunks),
-            "record": Jsonb(dict(trace.record)),
-            "created_at": trace.created_at,
-        }
-        await connection.execute(_SQL["insert_trace"], values)
-        if trace.chunks:  # whoever retrieved something is written down, and cannot be undone
-            await connection.execute(_SQL["insert_audit_event"], values)
-
-    async def _require_own(self, connection: Connection, conversation: dict[str, Any]) -> None:
-        cursor = await connection.execute(_SQL["own_conversation"], conversation)
-        if await cursor.fetchone() is None:
-            raise ConversationNotFound(
-                f"no conversation {conversation['id']}", hint="leave the id out to begin a new one"
-            )
+            await insert_trace(connection, scope, trace)
 
     async def trace(self, scope: Scope, trace_id: TraceId) -> Trace:
         async with transaction(self._pool, scope) as connection:
@@ -93,13 +44,19 @@ class PostgresRecords:
             record=row["record"],
         )
 
-    async def turns(self, scope: Scope, conversation_id: ConversationId) -> list[tuple[str, str]]:
-        keys = {
-            "tenant": scope.tenant,
-            "id": conversation_id,
-            "principal": scope.principal,
-        }
-        async with transaction(self._pool, scope) as connection:
-            await self._require_own(connection, keys)
-            cursor = await connection.execute(_SQL["turns"], keys)
-            return [(row["role"], row["text"]) async for row in cursor]
+
+async def insert_trace(connection: Connection, scope: Scope, trace: Trace) -> None:
+    """Write a trace, and its audit event, in the transaction of what it tells of."""
+    values = {
+        "tenant": scope.tenant,
+        "id": trace.id,
+        "principal": trace.principal,
+        "kind": trace.kind,
+        "documents": list(trace.documents),
+        "chunks": list(trace.chunks),
+        "record": Jsonb(dict(trace.record)),
+        "created_at": trace.created_at,
+    }
+    await connection.execute(_SQL["insert_trace"], values)
+    if trace.chunks:  # whoever retrieved something is written down, and cannot be undone
+        await connection.execute(_SQL["insert_audit_event"], values)

@@ -94,6 +94,9 @@ class PostgresUpkeep:
                 _SQL["refresh_frames"],
                 {"generation": self._generation, "sampled": SAMPLED},
             )
+            await connection.execute(
+                _SQL["untend_gaps"], {"tenant": tenant, "generation": self._generation}
+            )
 
     async def forget_traces(self, tenant: Tenant, before: datetime) -> int:
         keys = {"tenant": tenant, "before": before}

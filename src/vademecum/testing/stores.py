@@ -3,17 +3,26 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import date
-from typing import cast
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Literal, cast
 
 import numpy as np
 
 from vademecum.errors import ConversationNotFound, TraceNotFound
-from vademecum.model.answer import Answer
+from vademecum.model.conversation import Begun, Finished, Past, Turn
 from vademecum.model.embedding import FloatArray
-from vademecum.model.ids import ChunkId, ConversationId, Principal, Tenant, TraceId
+from vademecum.model.ids import (
+    ChunkId,
+    ConversationId,
+    Principal,
+    Tenant,
+    TraceId,
+    TurnId,
+    new_uuid,
+)
 from vademecum.model.index import DenseHits, Selection, TermStatistics
+from vademecum.model.memory import DEFAULT_PERSONA
 from vademecum.model.passage import ConfirmedChunk, Hit
 from vademecum.model.principal import TENANT_LABEL, Scope
 from vademecum.model.trace import Trace
@@ -146,20 +155,10 @@ def _best(scores: Mapping[ChunkId, float], k: int) -> list[Hit]:
 
 
 class InMemoryRecords:
-    """RecordStore in memory: `answers` and `traces` in the order of recording."""
+    """RecordStore in memory: `traces` in the order of recording."""
 
     def __init__(self) -> None:
-        self.answers: list[Answer] = []
         self.traces: list[Trace] = []
-        self._owners: dict[ConversationId, Principal] = {}
-
-    async def record_answer(self, scope: Scope, answer: Answer, trace: Trace) -> None:
-        """See `RecordStore.record_answer`."""
-        owner = self._owners.setdefault(answer.conversation_id, scope.principal)
-        if owner != scope.principal:
-            raise ConversationNotFound(f"there is no conversation {answer.conversation_id}")
-        self.answers.append(answer)
-        await self.record_trace(scope, trace)
 
     async def record_trace(self, scope: Scope, trace: Trace) -> None:
         """See `RecordStore.record_trace`."""
@@ -172,9 +171,60 @@ class InMemoryRecords:
                 return trace
         raise TraceNotFound(f"there is no trace {trace_id}")
 
-    async def turns(self, scope: Scope, conversation_id: ConversationId) -> list[tuple[str, str]]:
-        """See `RecordStore.turns`."""
-        if self._owners.get(conversation_id) != scope.principal:
+
+class InMemoryTalk:
+    """The part of a ConversationStore that the answering line uses, in memory: `said` holds the
+    turns of each conversation in the order of saving. What is finished goes to `records`."""
+
+    def __init__(self, records: InMemoryRecords) -> None:
+        self.said: dict[ConversationId, list[Turn]] = {}
+        self._records = records
+        self._owners: dict[ConversationId, Principal] = {}
+
+    async def begin(
+        self,
+        scope: Scope,
+        conversation_id: ConversationId,
+        question: str,
+        *,
+        persona: str | None,
+        language: str,
+        again: bool = False,
+    ) -> Begun:
+        """See `ConversationStore.begin`; nothing is asked again here."""
+        if again:
+            raise NotImplementedError
+        if self._owners.setdefault(conversation_id, scope.principal) != scope.principal:
             raise ConversationNotFound(f"there is no conversation {conversation_id}")
-        said = [a for a in self.answers if a.conversation_id == conversation_id]
-        return [turn for a in said for turn in (("user", a.question), ("assistant", a.text))]
+        turns = self.said.setdefault(conversation_id, [])
+        past = Past(summary="", turns=tuple(turns))
+        asked = _turn("user", question, len(turns), language=language)
+        answer = replace(_turn("assistant", "", len(turns) + 1), state="writing", reply_to=asked.id)
+        turns += [asked, answer]
+        return Begun(
+            persona=persona or DEFAULT_PERSONA,
+            conversation_id=conversation_id,
+            question_id=asked.id,
+            answer_id=answer.id,
+            past=past,
+        )
+
+    async def finish(self, scope: Scope, begun: Begun, said: Finished, trace: Trace) -> bool:
+        """See `ConversationStore.finish`."""
+        turns = self.said[begun.conversation_id]
+        at = next(i for i, turn in enumerate(turns) if turn.id == begun.answer_id)
+        turns[at] = replace(turns[at], text=said.text, state=said.state, trace_id=trace.id)
+        await self._records.record_trace(scope, trace)
+        return True
+
+
+def _turn(role: Literal["user", "assistant"], text: str, place: int, language: str = "") -> Turn:
+    return Turn(
+        id=TurnId(new_uuid()),
+        position=place + 1,
+        role=role,
+        text=text,
+        state="complete",
+        language=language,
+        created_at=datetime.now(UTC),
+    )

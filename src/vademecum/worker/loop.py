@@ -8,11 +8,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from vademecum.answer.fold import tend_conversation
 from vademecum.app import App
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.ingest.reconcile import Reconciled, reconcile
 from vademecum.ingest.retain import Retired, retire
 from vademecum.memory.upkeep import Indexed, LetGo, index_waiting, let_go
+from vademecum.ports.jobs import Works
 from vademecum.purge.person import resume
 
 Mended = tuple[Reconciled, Indexed]
@@ -31,9 +33,7 @@ async def work(app: App) -> None:
     """Work until cancelled. What was begun then ends, or its lease runs out."""
     jobs = app.catalogue.jobs
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(
-            _for_ever("jobs", lambda: jobs.run(partial(ingest_revision, app.ingest_parts)), 0.0)
-        )
+        tasks.create_task(_for_ever("jobs", lambda: jobs.run(works_of(app)), 0.0))
         tasks.create_task(_for_ever("rescue", jobs.rescue, RESCUE_SECONDS))
         tasks.create_task(_for_ever("reconcile", lambda: _mend(app), RECONCILE_SECONDS))
         tasks.create_task(_for_ever("retire", lambda: _let_go(app), RETIRE_SECONDS))
@@ -41,10 +41,18 @@ async def work(app: App) -> None:
         tasks.create_task(_for_ever("graph", lambda: _tend(app), GRAPH_SECONDS))
 
 
+def works_of(app: App) -> Works:
+    """Return what is done with each kind of job."""
+    return {
+        "ingest": partial(ingest_revision, app.ingest_parts),
+        "converse": partial(tend_conversation, app.tend_parts),
+    }
+
+
 async def once(app: App) -> tuple[Mended, Left]:
     """Do all that there is to do now, and return what was mended and let go."""
     mended = await _mend(app)
-    await app.catalogue.jobs.drain(partial(ingest_revision, app.ingest_parts))
+    await app.catalogue.jobs.drain(works_of(app))
     await _tend(app)
     await _erase(app)
     return mended, await _let_go(app)

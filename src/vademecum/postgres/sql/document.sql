@@ -84,18 +84,28 @@ SELECT count(*) AS traces FROM trace
 WHERE tenant = %(tenant)s AND documents @> ARRAY[%(id)s::uuid]
 
 -- name: count_quoting_turns
-SELECT count(*) AS turns
-FROM turn t JOIN trace x ON x.tenant = t.tenant AND x.id = t.trace
-WHERE t.tenant = %(tenant)s AND t.role = 'assistant'
-  AND x.documents @> ARRAY[%(id)s::uuid]
-  AND x.record -> 'citations' @> jsonb_build_array(jsonb_build_object('document_id', %(id)s::uuid))
+SELECT count(*) AS turns FROM turn
+WHERE tenant = %(tenant)s AND documents @> ARRAY[%(id)s::uuid]
+
+-- name: forget_what_follows
+-- What was made from an answer that quotes the document goes before it: a summary is made again
+-- from the turns that stay, and so are the index rows, which hold the turn before theirs too.
+WITH told AS (
+    UPDATE conversation c
+    SET summary = '', summary_through = 0, summary_version = c.summary_version + 1,
+        tended_through = 0
+    WHERE c.tenant = %(tenant)s AND EXISTS (
+        SELECT FROM turn t
+        WHERE t.tenant = %(tenant)s AND t.conversation = c.id
+          AND t.documents @> ARRAY[%(id)s::uuid])
+    RETURNING c.id
+)
+DELETE FROM turn_unit u USING turn t, told
+WHERE u.tenant = %(tenant)s AND t.tenant = %(tenant)s AND t.id = u.turn AND t.conversation = told.id
 
 -- name: delete_quoting_turns
 -- An answer that quotes the document holds its text. What the person said stays.
-DELETE FROM turn t USING trace x
-WHERE t.tenant = %(tenant)s AND x.tenant = t.tenant AND x.id = t.trace AND t.role = 'assistant'
-  AND x.documents @> ARRAY[%(id)s::uuid]
-  AND x.record -> 'citations' @> jsonb_build_array(jsonb_build_object('document_id', %(id)s::uuid))
+DELETE FROM turn WHERE tenant = %(tenant)s AND documents @> ARRAY[%(id)s::uuid]
 
 -- name: delete_traces
 DELETE FROM trace WHERE tenant = %(tenant)s AND documents @> ARRAY[%(id)s::uuid]

@@ -1,5 +1,5 @@
 -- name: rescue
-SELECT rescue_ingestion() AS rescued
+SELECT rescue_ingestion() + rescue_conversations() AS rescued
 
 -- name: pending
 SELECT d.id AS document, r.id AS revision, d.collection, d.uri, r.attempts, r.reason,

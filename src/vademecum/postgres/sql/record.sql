@@ -1,26 +1,8 @@
--- name: insert_conversation
-INSERT INTO conversation (tenant, id, principal)
-VALUES (%(tenant)s, %(id)s::uuid, %(principal)s)
-ON CONFLICT (tenant, id) DO NOTHING
-
--- name: own_conversation
-SELECT id FROM conversation
-WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND principal = %(principal)s
-
--- name: insert_turn
-INSERT INTO turn (tenant, id, conversation, principal, role, text, trace)
-VALUES (%(tenant)s, %(id)s::uuid, %(conversation)s::uuid, %(principal)s, %(role)s, %(text)s,
-        %(trace)s::uuid)
-
--- name: turns
-SELECT role, text FROM turn
-WHERE tenant = %(tenant)s AND conversation = %(id)s::uuid
-ORDER BY position
-
 -- name: insert_trace
 INSERT INTO trace (tenant, id, principal, kind, documents, record, created_at)
 VALUES (%(tenant)s, %(id)s::uuid, %(principal)s, %(kind)s, %(documents)s::uuid[],
         %(record)s::jsonb, %(created_at)s)
+ON CONFLICT (tenant, id) DO NOTHING
 
 -- name: insert_audit_event
 INSERT INTO audit_event (tenant, trace, kind, principal, policy_epoch, chunks, occurred_at)

@@ -39,3 +39,14 @@ RETURNING id
 
 -- name: forget_audit
 SELECT forget_audit(%(before)s::timestamptz)
+
+-- name: untend_gaps
+-- Conversations of which the index lacks a turn are given to the job once more.
+UPDATE conversation SET tended_through = 0
+WHERE tenant = %(tenant)s AND tended_through > 0 AND id IN (
+    SELECT t.conversation FROM turn t
+    WHERE t.tenant = %(tenant)s AND t.state <> 'writing' AND t.text <> ''
+      AND NOT EXISTS (SELECT FROM turn_unit u
+                      WHERE u.tenant = %(tenant)s AND u.turn = t.id
+                        AND u.generation = %(generation)s::int
+                        AND (u.embedding IS NOT NULL OR u.given_up)))
