@@ -10,12 +10,10 @@ from typing import Any
 
 from vademecum import opening
 from vademecum import settings as settings_tree
-from vademecum.adapters.clock import SystemClock
 from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
 from vademecum.adapters.parsers.jail import ChildParser
-from vademecum.answer.converse import TalkParts
 from vademecum.answer.fold import TendParts
 from vademecum.answer.pipeline import answer
 from vademecum.answer.record import retrieval_record
@@ -26,9 +24,9 @@ from vademecum.ingest.deliver import Count, DeliverParts, deliver
 from vademecum.ingest.pipeline import IngestParts
 from vademecum.ingest.reconcile import ReconcileParts
 from vademecum.ingest.retain import Keep, RetainParts
-from vademecum.memory.recall import MemoryParts
+from vademecum.memory.extract import LearnParts
 from vademecum.memory.remember import Offer
-from vademecum.memory.turns import TurnParts, recall_turns
+from vademecum.memory.turns import recall_turns
 from vademecum.memory.upkeep import MemoryUpkeepParts
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
@@ -70,19 +68,15 @@ from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
 from vademecum.postgres.graph import PostgresGraph
-from vademecum.postgres.index import PostgresIndex, current_generation
-from vademecum.postgres.memory import PostgresMemories
-from vademecum.postgres.memory_upkeep import PostgresMemoryUpkeep
-from vademecum.postgres.revision import PostgresRevisions
-from vademecum.postgres.turn import PostgresTurns
-from vademecum.postgres.upkeep import PostgresUpkeep
+from vademecum.postgres.index import current_generation
 from vademecum.remembering import Memories, MemoryStory
-from vademecum.retrieve.pipeline import RetrieveParts, retrieve
+from vademecum.retrieve.pipeline import retrieve
 from vademecum.settings import LOCAL_E5, Loaded, Settings
 from vademecum.talking import Talking
 from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 from vademecum.text.normalise import clean
+from vademecum.wiring import Models, Wiring
 
 # Terms of a typical chunk of 200 tokens with its context line: a constant of the generation.
 AVERAGE_LENGTH = 120.0
@@ -113,6 +107,7 @@ class App:
     reconcile_parts: ReconcileParts
     retain_parts: RetainParts
     tend_parts: TendParts
+    learn_parts: LearnParts | None
     graph: PostgresGraph | None
     filter_keys: frozenset[str]
     own_memories: Memories
@@ -196,14 +191,15 @@ class App:
         persona: str | None = None,
         stage: Stage | None = None,
         temporary: bool = False,
+        zone: str = "",
     ) -> AsyncGenerator[Event, None]:
         """Yield what was found, then each checked sentence, then the whole answer.
 
         The question goes on with `conversation_id`, or begins a conversation with `persona`;
         nothing is kept of a `temporary` one. What is remembered of the scope's principal for that
         persona is at hand. `stage` (early, normal, close) is how well they are known; without it
-        their own turns tell. Raises: InvalidFilter, as `search` does; ConversationNotFound for
-        another's conversation, before anything is written.
+        their own turns tell. `zone` is their time zone, an IANA name. Raises: InvalidFilter, as
+        `search` does; ConversationNotFound for another's conversation, before anything is written.
         """
         ask = Ask(
             question=clean(question),
@@ -214,6 +210,7 @@ class App:
             persona=persona,
             stage=stage,
             temporary=temporary,
+            zone=zone,
         )
         return answer(self.answer_parts, scope, ask)
 
@@ -229,6 +226,7 @@ class App:
         persona: str | None = None,
         stage: Stage | None = None,
         temporary: bool = False,
+        zone: str = "",
     ) -> Answer:
         """Return a checked answer, or an abstention; see `stream`."""
         events = self.stream(
@@ -241,6 +239,7 @@ class App:
             persona=persona,
             stage=stage,
             temporary=temporary,
+            zone=zone,
         )
         async with aclosing(events):
             async for event in events:
@@ -456,95 +455,37 @@ def compose(
     memory: MemoryRules = DEFAULT_MEMORY,
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
-    upkeep = PostgresUpkeep(catalogue.pool, generation.id)
-    ingest = IngestParts(
-        revisions=PostgresRevisions(catalogue.pool, generation.id),
-        blobs=catalogue.blobs,
+    models = Models(
         parser=parser,
         chunking=chunking,
         tokenizer=tokenizer,
         embedder=embedder,
         encoder=encoder,
-        generation=generation,
+        language_model=language_model,
+        counter=counter,
     )
-    retrieving = RetrieveParts(
-        store=catalogue.documents,
-        index=PostgresIndex(catalogue.pool, generation, exact_below=search.exact_below),
-        embedder=embedder,
-        encoder=encoder,
-        clock=SystemClock(),
-        ranking=search.ranking,
-    )
-    memory_parts = MemoryParts(
-        store=PostgresMemories(catalogue.pool, generation.id),
-        embedder=embedder,
-        clock=SystemClock(),
-        calibration=memory.calibration or opening.calibration_of(embedder.space),
-        floor=memory.floor,
-        average_length=generation.average_length,
-        seconds=memory.seconds,
-    )
+    wiring = Wiring(catalogue=catalogue, generation=generation, models=models)
+    remembered = wiring.memory(memory)
     return App(
         catalogue=catalogue,
-        ingest_parts=ingest,
-        deliver_parts=_deliver_parts(catalogue, upkeep, ingest),
+        ingest_parts=wiring.ingest(),
+        deliver_parts=wiring.deliver(),
         answer_parts=AnswerParts(
-            retrieve=retrieving,
-            talk=TalkParts(
-                conversations=catalogue.conversations,
-                records=catalogue.records,
-                clock=SystemClock(),
-            ),
+            retrieve=wiring.retrieve(search),
+            talk=wiring.talk(),
             encoder=encoder,
             language_model=language_model,
             counter=counter,
             temperature=temperature,
             show_unsupported=show_unsupported,
-            memory=memory_parts,
+            memory=remembered,
         ),
-        own_memories=Memories(parts=memory_parts),
-        memory_upkeep_parts=MemoryUpkeepParts(
-            memory=memory_parts,
-            upkeep=PostgresMemoryUpkeep(catalogue.pool, generation.id),
-            keep=memory.keep,
-        ),
-        reconcile_parts=ReconcileParts(
-            upkeep=upkeep, jobs=catalogue.jobs, encoders=ingest.encoders, generation=generation
-        ),
-        retain_parts=_retain_parts(catalogue, upkeep, keep),
-        tend_parts=TendParts(
-            folds=catalogue.conversations,
-            turns=TurnParts(
-                index=PostgresTurns(catalogue.pool, generation.id),
-                embedder=embedder,
-                encoder=encoder,
-                tokenizer=tokenizer,
-            ),
-            language_model=language_model,
-            counter=counter,
-        ),
+        own_memories=Memories(parts=remembered),
+        memory_upkeep_parts=wiring.memory_upkeep(remembered, memory.keep),
+        reconcile_parts=wiring.reconcile(),
+        retain_parts=wiring.retain(keep),
+        tend_parts=wiring.tend(),
+        learn_parts=wiring.learn(remembered),
         graph=PostgresGraph(catalogue.owner_url, generation) if catalogue.owner_url else None,
         filter_keys=search.filter_keys,
-    )
-
-
-def _retain_parts(catalogue: Catalogue, upkeep: PostgresUpkeep, keep: Keep) -> RetainParts:
-    return RetainParts(
-        upkeep=upkeep,
-        documents=catalogue.documents,
-        blobs=catalogue.blobs,
-        clock=SystemClock(),
-        keep=keep,
-    )
-
-
-def _deliver_parts(
-    catalogue: Catalogue, upkeep: PostgresUpkeep, ingest: IngestParts
-) -> DeliverParts:
-    return DeliverParts(
-        documents=catalogue.documents,
-        jobs=catalogue.jobs,
-        ingest=ingest,
-        remove=catalogue.remove,
-        settle=upkeep.settle,
     )

@@ -112,3 +112,10 @@ def test_sql_outside_its_folder_would_be_seen(tmp_path: Path) -> None:
     planted = tmp_path / "planted.py"
     planted.write_text('def f(c):\n    c.execute("SELECT id FROM chunk WHERE 1 = 1")\n')
     assert _sql_texts(planted)
+
+
+def test_no_count_of_rows_is_taken_from_a_cursor() -> None:
+    """In a pipeline it is -1 until the rows are read: count what a statement returns."""
+    folder = SOURCE / "postgres"
+    named = [str(path) for path in folder.rglob("*.py") if ".rowcount" in path.read_text()]
+    assert named == []

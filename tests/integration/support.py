@@ -1,7 +1,7 @@
 """Which parts does a test ingest and ask with? The real ones, but for the model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,17 @@ from vademecum.ingest.retain import Keep
 from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
 from vademecum.model.ids import DocumentId, RevisionId
 from vademecum.model.principal import Scope
+from vademecum.ports.language_model import LanguageModel
 from vademecum.ports.parser import Parser
 from vademecum.ports.store import Accepted
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.index import current_generation
+from vademecum.postgres.learning import PostgresLearning
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.testing.embedders import HashEmbedder
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
+from vademecum.wiring import QUIET_SECONDS
 
 # One row for each revision in sight that is not whole: a chunk, a vector or a keyword row too many
 # or too few, a row that says another time in force than its revision, or two in force at once.
@@ -177,6 +180,8 @@ async def make_bench(
     embedder: HashEmbedder | None = None,
     tokens: int = 20,
     keep_revisions: timedelta | None = None,
+    language_model: LanguageModel | None = None,
+    quiet: float = QUIET_SECONDS,
 ) -> Bench:
     """Compose what `vademecum.app` composes, over `pool`, with the hash embedder."""
     embedder = embedder or HashEmbedder()
@@ -191,12 +196,15 @@ async def make_bench(
         tokenizer=embedder,
         embedder=embedder,
         encoder=embedder,
-        language_model=None,
+        language_model=language_model,
         counter=embedder,
         temperature=None,
         show_unsupported=False,
         keep=Keep(revisions=keep_revisions, changes=None, traces=None),
     )
+    if app.learn_parts is not None:
+        learning = PostgresLearning(pool, quiet=quiet)
+        app = replace(app, learn_parts=replace(app.learn_parts, learning=learning))
     return Bench(app=app, embedder=embedder, blobs=folder, superuser=superuser)
 
 

@@ -114,8 +114,8 @@ def test_a_deletion_that_left_something_says_so(
     assert vade("documents", "delete", "x") == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
-        "postgres.chunks        found     3  deleted     3  left 0",
-        "blobs                  found     2  deleted     1  left 1  /x[/] cannot be deleted",
+        "postgres.chunks            found     3  deleted     3  left 0",
+        "blobs                      found     2  deleted     1  left 1  /x[/] cannot be deleted",
         "something is left",
     ]
     assert vade("documents", "delete", "x", "--json") == 1

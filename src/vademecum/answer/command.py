@@ -18,7 +18,7 @@ from vademecum.model.conversation import Begun
 from vademecum.model.memory import Memory, MemorySource, Recalled, Remembered
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask
-from vademecum.text.commands import Command, Spoken
+from vademecum.text.people.commands import Command, Spoken
 
 # Nothing that was forgotten is said again: it would stand in the conversation.
 _SAID: dict[str, dict[Spoken, str]] = {

@@ -53,6 +53,7 @@ async def begin(parts: TalkParts, scope: Scope, ask: Ask) -> Talk:
         ask.question,
         persona=ask.persona,
         language=reply_language(ask.question),
+        zone=ask.zone,
         again=ask.again,
     )
     language = reply_language(ask.question, place.past)

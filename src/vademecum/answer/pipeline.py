@@ -30,7 +30,7 @@ from vademecum.model.principal import Scope
 from vademecum.model.query import Ask, Query
 from vademecum.retrieve.pipeline import retrieve
 from vademecum.retrieve.rewrite import StandAlone, stand_alone, with_turn_before
-from vademecum.text.commands import read_command
+from vademecum.text.people.commands import read_command
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
 

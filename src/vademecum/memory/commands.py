@@ -9,10 +9,10 @@ from vademecum.model.ids import ConversationId
 from vademecum.model.memory import Memory, Remembered
 from vademecum.model.principal import Scope
 from vademecum.ports.memory import Changes
-from vademecum.text.commands import amended
 from vademecum.text.content import alike, content_words
 from vademecum.text.language import detect
-from vademecum.text.statements import canonical
+from vademecum.text.people.commands import amended
+from vademecum.text.people.statements import canonical
 
 Forgotten = Literal["forgotten", "unknown", "several"]
 

@@ -14,7 +14,7 @@ from vademecum.text.analyse import codes, words
 from vademecum.text.clauses import clauses
 from vademecum.text.content import alike
 from vademecum.text.facts import Facts, facts, lacking
-from vademecum.text.statements import Statement, canonical, statement, value_words
+from vademecum.text.people.statements import Statement, canonical, statement, value_words
 
 # same: nothing new. less: it is said already, and more. more: the same, and more. contrary: both
 # cannot hold. different: they speak of different things.

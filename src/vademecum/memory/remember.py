@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 import regex
 
@@ -33,9 +33,9 @@ from vademecum.ports.memory import Changes, Keys, MemoryIndexRow, Rewriting, Ver
 from vademecum.text.language import detect
 from vademecum.text.normalise import clean
 from vademecum.text.orders import is_order
-from vademecum.text.secrets import holds_secret
-from vademecum.text.sensitive import is_vital, sensitive
-from vademecum.text.statements import canonical, statement
+from vademecum.text.people.secrets import holds_secret
+from vademecum.text.people.sensitive import is_vital, sensitive
+from vademecum.text.people.statements import canonical, statement
 
 INSTRUCTION = "instruction"
 _VITAL_IMPORTANCE = 0.9
@@ -70,7 +70,8 @@ _KIN = regex.compile(
 class Offer:
     """What is offered to be remembered. What is None is told from the text, or takes its default.
 
-    `importance` and `emotion` lie in 0..1. `held_until` keeps it unused before that stage.
+    `importance` and `emotion` lie in 0..1. `held_until` keeps it unused before that stage; it
+    is true from `true_from` on.
     """
 
     text: str
@@ -84,6 +85,7 @@ class Offer:
     pinned: bool = False
     expires_at: datetime | None = None
     held_until: Stage | None = None
+    true_from: date | None = None
 
 
 async def remember(parts: MemoryParts, scope: Scope, offer: Offer) -> Remembered:
@@ -175,6 +177,7 @@ def read_offer(offer: Offer) -> NewMemory:
         consented=bool(kinds) and not waits,
         expires_at=offer.expires_at,
         held_until=offer.held_until,
+        true_from=offer.true_from,
     )
 
 

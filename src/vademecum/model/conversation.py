@@ -19,7 +19,7 @@ class Turn:
     An answer names its question in `reply_to`; `variant` counts the answers to one question, from
     0. While it is `writing` its text is empty; `interrupted` is as far as it was written. `speaker`
     is a name, where the role does not tell who spoke. `language` is an ISO 639-1 code, `und` or
-    empty where it is not known.
+    empty where it is not known; `zone` is the speaker's time zone, an IANA name, or empty.
     """
 
     id: TurnId
@@ -35,6 +35,7 @@ class Turn:
     used_chunks: tuple[ChunkId, ...] = ()
     used_memories: tuple[UUID, ...] = ()
     trace_id: TraceId | None = None
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,8 @@ class Ask:
 
     Nothing is kept of a `temporary` one. `persona` is whom a new conversation is with, None for
     the default or for whom the conversation is with; memories are those of that persona. `stage`
-    is how well the person is known, None where that is told from their turns. `again` answers the
+    is how well the person is known, None where that is told from their turns; `zone` is their time
+    zone, an IANA name, which tells what day it is for them. `again` answers the
     conversation's last question, which is `question`, once more.
     """
 
@@ -48,6 +49,7 @@ class Ask:
     temporary: bool = False
     persona: str | None = None
     stage: Stage | None = None
+    zone: str = ""
     again: bool = False
 
     def __post_init__(self) -> None:

@@ -23,9 +23,11 @@ class TalkStore(Protocol):
         *,
         persona: str | None,
         language: str,
+        zone: str = "",
         again: bool = False,
     ) -> Begun:
-        """Save a question, keep the place of its answer, and return what was said before.
+        """Save a question, keep the place of its answer, and return what was said before. `zone`
+        is the speaker's time zone, an IANA name, "" where it is not known.
 
         The conversation is made where it is new, with `persona` or the default one. `again` asks
         the last question once more: it is not saved a second time, and stands in no past.

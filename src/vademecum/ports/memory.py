@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from vademecum.model.embedding import FloatArray
-from vademecum.model.ids import ConversationId, MemoryId, Tenant
+from vademecum.model.ids import ConversationId, MemoryId, Tenant, TurnId
 from vademecum.model.index import KeywordRow
 from vademecum.model.memory import (
     Kind,
@@ -189,6 +189,10 @@ class MemoryStore(Protocol):
         self, scope: Scope, persona: str, conversation_id: ConversationId
     ) -> Memory | None:
         """Return the memory that was last taken from a turn of this conversation."""
+        ...
+
+    async def learned_from(self, scope: Scope, turn_id: TurnId) -> list[Memory]:
+        """Return the memories that came from a turn, whatever their state."""
         ...
 
     async def used(self, scope: Scope, memory_ids: Sequence[MemoryId]) -> None:

@@ -40,6 +40,7 @@ _NEW_TURN: dict[str, Any] = {
     "language": "",
     "trace": None,
     "created_at": None,
+    "zone": "",
 }
 
 
@@ -57,6 +58,7 @@ class PostgresConversations:
         *,
         persona: str | None,
         language: str,
+        zone: str = "",
         again: bool = False,
     ) -> Begun:
         keys = _keys(scope, conversation_id) | {
@@ -89,7 +91,7 @@ class PostgresConversations:
                     _SQL["insert_turn"],
                     own
                     | {"id": question_id, "role": "user", "text": question}
-                    | {"state": "complete", "language": language},
+                    | {"state": "complete", "language": language, "zone": zone},
                 )
             await connection.execute(
                 _SQL["insert_turn"],
@@ -183,6 +185,7 @@ class PostgresConversations:
                         "language": turn.language,
                         "trace": turn.trace_id,
                         "created_at": turn.created_at,
+                        "zone": turn.zone,
                     },
                 )
                 row = await cursor.fetchone()
@@ -197,7 +200,10 @@ class PostgresConversations:
                 raise _not_found(conversation_id)
             cursor = await connection.execute(_SQL["traces_of"], keys)
             keys["traces"] = [row["trace"] async for row in cursor]
+            cursor = await connection.execute(_SQL["memories_of"], keys)
+            keys["memories"] = [row["id"] async for row in cursor]
             before = await _counts(connection, keys)
+            await connection.execute(_SQL["delete_memories_of"], keys)
             await connection.execute(_SQL["delete_traces_of"], keys)
             await connection.execute(_SQL["delete_conversation"], keys)
             after = await _counts(connection, keys)
@@ -324,4 +330,5 @@ def turn_of(row: Mapping[str, Any]) -> Turn:
         used_memories=tuple(row["used_memories"]),
         trace_id=TraceId(row["trace"]) if row["trace"] else None,
         created_at=row["created_at"],
+        zone=row["zone"],
     )

@@ -7,12 +7,14 @@ from typing import Any
 from vademecum.model.ids import DocumentId, Principal, Tenant, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Erasure, StoreReceipt, subject_of
+from vademecum.postgres.memory import person_key
 from vademecum.postgres.pool import Connection, Pool, clear_errors
 from vademecum.postgres.queries import load
 from vademecum.postgres.source import labels_key
 from vademecum.postgres.unit_of_work import transaction
 
 _SQL = load("erasure")
+_MEMORY = load("memory")
 
 
 class PostgresPeople:
@@ -46,6 +48,8 @@ class PostgresPeople:
         keys = _keys(scope, until) | {"erased": f"erased:{new_uuid()}"}
         # As an operator: whoever may not see a document must be forgotten in it all the same.
         async with transaction(self._pool, Scope.for_operator(scope.tenant)) as connection:
+            # What is being remembered of them ends first, or finds its turn gone.
+            await connection.execute(_MEMORY["lock_person"], {"key": person_key(scope)})
             before = await _held(connection, keys)
             await connection.execute(_SQL["erase"], keys)
             named = await _rename(connection, keys)

@@ -9,9 +9,9 @@ from typing import Any
 from pgvector import HalfVector
 from psycopg.rows import DictRow
 
-from vademecum.errors import MemoryNotFound
+from vademecum.errors import MemoryNotFound, UsageError
 from vademecum.model.embedding import FloatArray
-from vademecum.model.ids import ConversationId, MemoryId, new_uuid
+from vademecum.model.ids import ConversationId, MemoryId, TurnId, new_uuid
 from vademecum.model.memory import Memory, MemoryVersion, NewMemory, Outcome, Remembered, State
 from vademecum.model.principal import Scope
 from vademecum.ports.memory import (
@@ -60,6 +60,7 @@ class PostgresMemories:
     ) -> Remembered:
         async with transaction(self._pool, scope) as connection:
             await self._lock(connection, scope)
+            await _hold_turn(connection, scope, new.source.turn_id)
             known = await self._neighbours(connection, scope, new.persona, keys)
             verdict = judge(known)
             if verdict.action == "confirm" and verdict.known is not None:
@@ -118,7 +119,7 @@ class PostgresMemories:
         async with transaction(self._pool, scope) as connection:
             await self._lock(connection, scope)
             buried = await connection.execute(_SQL["bury"], own | {"why": "asked"})
-            if not buried.rowcount:
+            if await buried.fetchone() is None:
                 raise _not_found(memory_id)
             await connection.execute(_SQL["erase"], own)
 
@@ -172,6 +173,12 @@ class PostgresMemories:
         async with transaction(self._pool, scope) as connection:
             return await self._neighbours(connection, scope, persona, keys)
 
+    async def learned_from(self, scope: Scope, turn_id: TurnId) -> list[Memory]:
+        async with transaction(self._pool, scope) as connection:
+            values = _own(scope) | {"turn": turn_id}
+            cursor = await connection.execute(_SQL["learned_from"], values)
+            return [memory_of(row) async for row in cursor]
+
     async def used(self, scope: Scope, memory_ids: Sequence[MemoryId]) -> None:
         async with transaction(self._pool, scope) as connection:
             await connection.execute(_SQL["used"], _own(scope) | {"ids": list(memory_ids)})
@@ -193,9 +200,7 @@ class PostgresMemories:
         return memory_of(row)
 
     async def _lock(self, connection: Connection, scope: Scope) -> None:
-        digest = hashlib.blake2b(f"{scope.tenant}\0{scope.principal}".encode(), digest_size=8)
-        key = int.from_bytes(digest.digest(), "big", signed=True)
-        await connection.execute(_SQL["lock_person"], {"key": key})
+        await connection.execute(_SQL["lock_person"], {"key": person_key(scope)})
 
     async def _neighbours(
         self, connection: Connection, scope: Scope, persona: str, keys: Keys
@@ -278,6 +283,22 @@ class PostgresMemories:
         memory = await self._returned(connection, "rewrite", own | values)
         await index_memory(connection, self._generation, memory, text.row)
         return memory
+
+
+def person_key(scope: Scope) -> int:
+    """Return the number that a person's memories are locked by."""
+    digest = hashlib.blake2b(f"{scope.tenant}\0{scope.principal}".encode(), digest_size=8)
+    return int.from_bytes(digest.digest(), "big", signed=True)
+
+
+async def _hold_turn(connection: Connection, scope: Scope, turn_id: TurnId | None) -> None:
+    """Keep the turn that a memory comes from until it is written. Raises: UsageError where it was
+    deleted meanwhile: whoever erased it wants nothing of it kept."""
+    if turn_id is None:
+        return
+    cursor = await connection.execute(_SQL["hold_turn"], _own(scope) | {"turn": turn_id})
+    if await cursor.fetchone() is None:
+        raise UsageError("what said so was deleted meanwhile", hint="say it again")
 
 
 async def index_memory(

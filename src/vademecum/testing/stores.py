@@ -189,6 +189,7 @@ class InMemoryTalk:
         *,
         persona: str | None,
         language: str,
+        zone: str = "",
         again: bool = False,
     ) -> Begun:
         """See `ConversationStore.begin`; nothing is asked again here."""

@@ -13,6 +13,7 @@ from vademecum.app import App
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.ingest.reconcile import Reconciled, reconcile
 from vademecum.ingest.retain import Retired, retire
+from vademecum.memory.extract import learn_waiting
 from vademecum.memory.upkeep import Indexed, LetGo, index_waiting, let_go
 from vademecum.ports.jobs import Works
 from vademecum.purge.person import resume
@@ -24,6 +25,7 @@ RESCUE_SECONDS = 10.0
 RECONCILE_SECONDS = 60.0
 RETIRE_SECONDS = 3600.0
 ERASE_SECONDS = 60.0
+LEARN_SECONDS = 10.0
 GRAPH_SECONDS = 300.0
 _AGAIN_SECONDS = 5.0
 _log = logging.getLogger(__name__)
@@ -38,6 +40,7 @@ async def work(app: App) -> None:
         tasks.create_task(_for_ever("reconcile", lambda: _mend(app), RECONCILE_SECONDS))
         tasks.create_task(_for_ever("retire", lambda: _let_go(app), RETIRE_SECONDS))
         tasks.create_task(_for_ever("erase", lambda: _erase(app), ERASE_SECONDS))
+        tasks.create_task(_for_ever("learn", lambda: learn_all(app), LEARN_SECONDS))
         tasks.create_task(_for_ever("graph", lambda: _tend(app), GRAPH_SECONDS))
 
 
@@ -54,6 +57,7 @@ async def once(app: App) -> tuple[Mended, Left]:
     mended = await _mend(app)
     await app.catalogue.jobs.drain(works_of(app))
     await _tend(app)
+    await learn_all(app)
     await _erase(app)
     return mended, await _let_go(app)
 
@@ -66,6 +70,14 @@ async def _mend(app: App) -> Mended:
 async def _let_go(app: App) -> Left:
     """Let go what is kept no longer, of documents and of memories."""
     return await retire(app.retain_parts), await let_go(app.memory_upkeep_parts)
+
+
+async def learn_all(app: App) -> int:
+    """Learn from conversations that have gone quiet; return how many memories came of it."""
+    if app.learn_parts is None:
+        return 0
+    tenants = await app.reconcile_parts.upkeep.tenants()
+    return sum([await learn_waiting(app.learn_parts, tenant) for tenant in tenants])
 
 
 async def _erase(app: App) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vademecum.text.commands import amended, read_command
+from vademecum.text.people.commands import amended, read_command
 
 
 @pytest.mark.parametrize(

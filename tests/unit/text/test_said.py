@@ -2,7 +2,7 @@
 
 import pytest
 
-from vademecum.text.said import is_earnest, own_words, statements
+from vademecum.text.people.said import is_earnest, own_words, statements
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from vademecum.text.secrets import holds_secret
-from vademecum.text.sensitive import is_vital, sensitive
+from vademecum.text.people.secrets import holds_secret
+from vademecum.text.people.sensitive import is_vital, sensitive
 
 
 @pytest.mark.parametrize(

@@ -35,17 +35,17 @@ ORDER BY last_at DESC, id DESC LIMIT 1
 
 -- name: turns
 SELECT id, position, role, speaker, text, state, reply_to, variant, language, used_chunks,
-       used_memories, trace, created_at
+       used_memories, trace, created_at, zone
 FROM turn
 WHERE tenant = %(tenant)s AND conversation = %(id)s::uuid AND position > %(after)s
 ORDER BY position
 
 -- name: insert_turn
 INSERT INTO turn (tenant, id, conversation, principal, role, speaker, text, state, reply_to,
-                  variant, language, trace, created_at)
+                  variant, language, trace, created_at, zone)
 VALUES (%(tenant)s, %(id)s::uuid, %(conversation)s::uuid, %(principal)s, %(role)s, %(speaker)s,
         %(text)s, %(state)s, %(reply_to)s::uuid, %(variant)s, %(language)s, %(trace)s::uuid,
-        coalesce(%(created_at)s, now()))
+        coalesce(%(created_at)s, now()), %(zone)s)
 RETURNING position
 
 -- name: finish_turn
@@ -92,12 +92,22 @@ SELECT (SELECT count(*) FROM turn t
         WHERE c.tenant = %(tenant)s AND c.id = %(id)s::uuid AND c.summary <> '') AS summaries,
        (SELECT count(*) FROM trace x
         WHERE x.tenant = %(tenant)s AND x.id = ANY (%(traces)s::uuid[])) AS traces,
+       (SELECT count(*) FROM memory m
+        WHERE m.tenant = %(tenant)s AND m.id = ANY (%(memories)s::uuid[])) AS memories,
        (SELECT count(*) FROM conversation c
         WHERE c.tenant = %(tenant)s AND c.id = %(id)s::uuid) AS conversations
 
 -- name: traces_of
 SELECT DISTINCT trace FROM turn
 WHERE tenant = %(tenant)s AND conversation = %(id)s::uuid AND trace IS NOT NULL
+
+-- name: memories_of
+-- Those that were taken from its turns, by order or not: they are made of what was said there.
+SELECT m.id FROM memory m JOIN turn t ON t.tenant = %(tenant)s AND t.id = m.source_turn
+WHERE m.tenant = %(tenant)s AND t.conversation = %(id)s::uuid
+
+-- name: delete_memories_of
+DELETE FROM memory WHERE tenant = %(tenant)s AND id = ANY (%(memories)s::uuid[])
 
 -- name: delete_traces_of
 DELETE FROM trace WHERE tenant = %(tenant)s AND id = ANY (%(traces)s::uuid[])

@@ -41,6 +41,6 @@ ORDER BY x.conversation, x.position
 
 -- name: read_turns
 SELECT id, position, role, speaker, text, state, reply_to, variant, language, used_chunks,
-       used_memories, trace, created_at
+       used_memories, trace, created_at, zone
 FROM turn
 WHERE tenant = %(tenant)s AND principal = %(principal)s AND id = ANY (%(ids)s::uuid[])

@@ -1,0 +1,159 @@
+"""How do opened parts become what each line of work needs from outside?"""
+
+from dataclasses import dataclass
+
+from vademecum import opening
+from vademecum.adapters.clock import SystemClock
+from vademecum.answer.converse import TalkParts
+from vademecum.answer.fold import TendParts
+from vademecum.catalogue import Catalogue
+from vademecum.ingest.deliver import DeliverParts
+from vademecum.ingest.pipeline import IngestParts
+from vademecum.ingest.reconcile import ReconcileParts
+from vademecum.ingest.retain import Keep, RetainParts
+from vademecum.memory.extract import LearnParts
+from vademecum.memory.recall import MemoryParts
+from vademecum.memory.turns import TurnParts
+from vademecum.memory.upkeep import MemoryKeep, MemoryUpkeepParts
+from vademecum.model.index import IndexGeneration
+from vademecum.opening import MemoryRules, SearchRules
+from vademecum.ports.chunker import Chunking
+from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
+from vademecum.ports.language_model import LanguageModel, TokenCounter
+from vademecum.ports.parser import Parser
+from vademecum.postgres.index import PostgresIndex
+from vademecum.postgres.learning import PostgresLearning
+from vademecum.postgres.memory import PostgresMemories
+from vademecum.postgres.memory_upkeep import PostgresMemoryUpkeep
+from vademecum.postgres.revision import PostgresRevisions
+from vademecum.postgres.turn import PostgresTurns
+from vademecum.postgres.upkeep import PostgresUpkeep
+from vademecum.retrieve.pipeline import RetrieveParts
+
+# Turns are learned from together, once nobody has said anything for so long.
+QUIET_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """What reads, divides, embeds and writes. Without `language_model` nothing is generated."""
+
+    parser: Parser
+    chunking: Chunking
+    tokenizer: Tokenizer
+    embedder: Embedder
+    encoder: TokenEncoder
+    language_model: LanguageModel | None
+    counter: TokenCounter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wiring:
+    """The parts of one system: over one database and one index generation, with its models."""
+
+    catalogue: Catalogue
+    generation: IndexGeneration
+    models: Models
+
+    @property
+    def upkeep(self) -> PostgresUpkeep:
+        return PostgresUpkeep(self.catalogue.pool, self.generation.id)
+
+    def ingest(self) -> IngestParts:
+        return IngestParts(
+            revisions=PostgresRevisions(self.catalogue.pool, self.generation.id),
+            blobs=self.catalogue.blobs,
+            parser=self.models.parser,
+            chunking=self.models.chunking,
+            tokenizer=self.models.tokenizer,
+            embedder=self.models.embedder,
+            encoder=self.models.encoder,
+            generation=self.generation,
+        )
+
+    def deliver(self) -> DeliverParts:
+        return DeliverParts(
+            documents=self.catalogue.documents,
+            jobs=self.catalogue.jobs,
+            ingest=self.ingest(),
+            remove=self.catalogue.remove,
+            settle=self.upkeep.settle,
+        )
+
+    def retrieve(self, rules: SearchRules) -> RetrieveParts:
+        return RetrieveParts(
+            store=self.catalogue.documents,
+            index=PostgresIndex(
+                self.catalogue.pool, self.generation, exact_below=rules.exact_below
+            ),
+            embedder=self.models.embedder,
+            encoder=self.models.encoder,
+            clock=SystemClock(),
+            ranking=rules.ranking,
+        )
+
+    def talk(self) -> TalkParts:
+        return TalkParts(
+            conversations=self.catalogue.conversations,
+            records=self.catalogue.records,
+            clock=SystemClock(),
+        )
+
+    def memory(self, rules: MemoryRules) -> MemoryParts:
+        space = self.models.embedder.space
+        return MemoryParts(
+            store=PostgresMemories(self.catalogue.pool, self.generation.id),
+            embedder=self.models.embedder,
+            clock=SystemClock(),
+            calibration=rules.calibration or opening.calibration_of(space),
+            floor=rules.floor,
+            average_length=self.generation.average_length,
+            seconds=rules.seconds,
+        )
+
+    def memory_upkeep(self, memory: MemoryParts, keep: MemoryKeep) -> MemoryUpkeepParts:
+        return MemoryUpkeepParts(
+            memory=memory,
+            upkeep=PostgresMemoryUpkeep(self.catalogue.pool, self.generation.id),
+            keep=keep,
+        )
+
+    def learn(self, memory: MemoryParts) -> LearnParts | None:
+        """Return what learning needs; without a language model only what is ordered is kept."""
+        if self.models.language_model is None:
+            return None
+        return LearnParts(
+            learning=PostgresLearning(self.catalogue.pool, quiet=QUIET_SECONDS),
+            memories=memory,
+            language_model=self.models.language_model,
+        )
+
+    def reconcile(self) -> ReconcileParts:
+        return ReconcileParts(
+            upkeep=self.upkeep,
+            jobs=self.catalogue.jobs,
+            encoders=self.ingest().encoders,
+            generation=self.generation,
+        )
+
+    def retain(self, keep: Keep) -> RetainParts:
+        return RetainParts(
+            upkeep=self.upkeep,
+            documents=self.catalogue.documents,
+            blobs=self.catalogue.blobs,
+            clock=SystemClock(),
+            keep=keep,
+        )
+
+    def tend(self) -> TendParts:
+        return TendParts(
+            folds=self.catalogue.conversations,
+            turns=TurnParts(
+                index=PostgresTurns(self.catalogue.pool, self.generation.id),
+                embedder=self.models.embedder,
+                encoder=self.models.encoder,
+                tokenizer=self.models.tokenizer,
+            ),
+            language_model=self.models.language_model,
+            counter=self.models.counter,
+        )
