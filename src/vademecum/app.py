@@ -56,10 +56,10 @@ from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
+from vademecum.postgres.conversation.turns import PostgresTurns
 from vademecum.postgres.graph import PostgresGraph
 from vademecum.postgres.index import PostgresIndex, current_generation
 from vademecum.postgres.revision import PostgresRevisions
-from vademecum.postgres.turn import PostgresTurns
 from vademecum.postgres.upkeep import PostgresUpkeep
 from vademecum.retrieve.pipeline import RetrieveParts, retrieve
 from vademecum.settings import LOCAL_E5, Loaded, Settings
@@ -347,7 +347,7 @@ def compose(
             talk=TalkParts(
                 conversations=catalogue.conversations,
                 records=catalogue.records,
-                clock=SystemClock(),
+                clock=retrieving.clock,
             ),
             encoder=encoder,
             language_model=language_model,
@@ -359,19 +359,23 @@ def compose(
             upkeep=upkeep, jobs=catalogue.jobs, encoders=ingest.encoders, generation=generation
         ),
         retain_parts=_retain_parts(catalogue, upkeep, keep),
-        tend_parts=TendParts(
-            folds=catalogue.conversations,
-            turns=TurnParts(
-                index=PostgresTurns(catalogue.pool, generation.id),
-                embedder=embedder,
-                encoder=encoder,
-                tokenizer=tokenizer,
-            ),
-            language_model=language_model,
-            counter=counter,
-        ),
+        tend_parts=_tend_parts(catalogue, ingest, language_model, counter),
         graph=PostgresGraph(catalogue.owner_url, generation) if catalogue.owner_url else None,
         filter_keys=search.filter_keys,
+    )
+
+
+def _tend_parts(
+    catalogue: Catalogue, ingest: IngestParts, model: LanguageModel | None, counter: TokenCounter
+) -> TendParts:
+    turns = TurnParts(
+        index=PostgresTurns(catalogue.pool, ingest.generation.id),
+        embedder=ingest.embedder,
+        encoder=ingest.encoder,
+        tokenizer=ingest.tokenizer,
+    )
+    return TendParts(
+        folds=catalogue.conversations, turns=turns, language_model=model, counter=counter
     )
 
 

@@ -56,8 +56,7 @@ _LANGUAGES = frozenset({"en", "pt", "es", "ne", "hi", "de", "fr"})
 _ROLE_WORDS = {
     role: frozenset(map(fold, named.split()))
     for role, named in {
-        "user": "i my mine myself eu meu minha meus minhas yo mi mis mío mía"
-        " म मैले मेरो मेरी मैं मैंने मेरा",
+        "user": "i my mine myself eu meu minha meus minhas yo mi mis mío mía म मैले मेरो मेरी मैं मैंने मेरा",
         "assistant": "you your yours você seu sua tu usted vos tuyo assistant assistente asistente"
         " तपाईं तपाईंले तिमी तिमीले आप आपने",
     }.items()
