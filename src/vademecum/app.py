@@ -45,7 +45,7 @@ from vademecum.opening import (
     Tell,
     chunking_rules,
     close_models,
-    days,
+    keep_rules,
     load_local,
     open_remote,
     recognition_languages,
@@ -294,11 +294,7 @@ async def _compose(
         temperature=settings.answer.temperature,
         show_unsupported=settings.answer.show_unsupported,
         search=search_rules(settings),
-        keep=Keep(
-            revisions=days(settings.retention.revisions_days),
-            changes=days(settings.retention.changes_days),
-            traces=days(settings.retention.traces_days),
-        ),
+        keep=keep_rules(settings),
     )
 
 
@@ -344,11 +340,7 @@ def compose(
         deliver_parts=_deliver_parts(catalogue, upkeep, ingest),
         answer_parts=AnswerParts(
             retrieve=retrieving,
-            talk=TalkParts(
-                conversations=catalogue.conversations,
-                records=catalogue.records,
-                clock=retrieving.clock,
-            ),
+            talk=_talk_parts(catalogue),
             encoder=encoder,
             language_model=language_model,
             counter=counter,
@@ -362,6 +354,12 @@ def compose(
         tend_parts=_tend_parts(catalogue, ingest, language_model, counter),
         graph=PostgresGraph(catalogue.owner_url, generation) if catalogue.owner_url else None,
         filter_keys=search.filter_keys,
+    )
+
+
+def _talk_parts(catalogue: Catalogue) -> TalkParts:
+    return TalkParts(
+        conversations=catalogue.conversations, records=catalogue.records, clock=SystemClock()
     )
 
 

@@ -14,6 +14,7 @@ from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel, make_language_model
 from vademecum.adapters.providers import split_name
 from vademecum.errors import InvalidSetting
+from vademecum.ingest.retain import Keep
 from vademecum.model.index import EXACT_BELOW
 from vademecum.retrieve.fuse import Fusion
 from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking
@@ -130,9 +131,18 @@ def _names(listed: str) -> frozenset[str]:
     return frozenset(name.strip() for name in listed.split(",")) - {""}
 
 
-def days(number: int) -> timedelta | None:
-    """Return how long a setting keeps things; None is for ever."""
+def _days(number: int) -> timedelta | None:
     return timedelta(days=number) if number else None
+
+
+def keep_rules(settings: Settings) -> Keep:
+    """Return how long the settings keep things."""
+    retention = settings.retention
+    return Keep(
+        revisions=_days(retention.revisions_days),
+        changes=_days(retention.changes_days),
+        traces=_days(retention.traces_days),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
