@@ -39,7 +39,7 @@ from vademecum.memory.turns import MOST_TURNS, TurnParts, encode_query, index_tu
 from vademecum.model.conversation import DEFAULT_PERSONA, Turn
 from vademecum.model.ids import ConversationId, TurnId, new_uuid
 from vademecum.model.principal import Scope
-from vademecum.postgres.turn import PostgresTurns
+from vademecum.postgres.conversation.turns import PostgresTurns
 from vademecum.rank.fuse import RRF_K, reciprocal_rank
 from vademecum.rank.turns import TURN_WEIGHTS, TurnWeights, session_scores
 
@@ -154,8 +154,10 @@ def _moment(text: str) -> datetime:
 
 def read_longmemeval(path: Path) -> list[Sample]:
     """Read LongMemEval: each question has a history of its own. `has_answer` marks its evidence
-    turns; the sessions are those of `answer_session_ids`."""
-    return [_history(raw) for raw in json.loads(path.read_text(encoding="utf-8"))]
+    turns; the sessions are those of `answer_session_ids`. What nothing answers (`_abs`) is left
+    out."""
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return [_history(raw) for raw in rows if not raw["question_id"].endswith("_abs")]
 
 
 def _history(raw: Mapping[str, Any]) -> Sample:

@@ -20,7 +20,7 @@ from vademecum.model.purge import Receipt, StoreReceipt
 from vademecum.opening import Tell, silent
 from vademecum.ports.store import Outdated
 from vademecum.postgres import embedded
-from vademecum.postgres.conversation import PostgresConversations
+from vademecum.postgres.conversation.store import PostgresConversations
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.erasure import PostgresPeople
 from vademecum.postgres.isolation import check_isolation

@@ -21,12 +21,12 @@ from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
+from vademecum.postgres.conversation.turns import PostgresTurns
 from vademecum.postgres.index import PostgresIndex
 from vademecum.postgres.learning import PostgresLearning
 from vademecum.postgres.memory import PostgresMemories
 from vademecum.postgres.memory_upkeep import PostgresMemoryUpkeep
 from vademecum.postgres.revision import PostgresRevisions
-from vademecum.postgres.turn import PostgresTurns
 from vademecum.postgres.upkeep import PostgresUpkeep
 from vademecum.retrieve.pipeline import RetrieveParts
 

@@ -23,7 +23,7 @@ from vademecum.model.ids import ConversationId, TurnId, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask
 from vademecum.ports.language_model import LanguageModel, Prompt
-from vademecum.postgres.conversation import PostgresConversations
+from vademecum.postgres.conversation.store import PostgresConversations
 from vademecum.postgres.pool import Pool, open_pool
 from vademecum.testing.language_models import ModelFault, ScriptedModel, provider_away
 

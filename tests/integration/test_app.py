@@ -112,7 +112,15 @@ async def test_an_answer_that_is_left_early_is_closed(bench: Bench) -> None:
     await events.aclose()
     with pytest.raises(StopAsyncIteration):
         await anext(events)
-    assert bench.count("trace") == 0  # what nobody has seen is not recorded
+    # What was asked is kept; of the answer only what was shown, which is nothing here.
+    assert bench.sql("SELECT role, state, text FROM vademecum.turn ORDER BY position") == [
+        ("user", "complete", "Where does the quokka sleep?"),
+        ("assistant", "interrupted", ""),
+    ]
+    assert bench.sql("SELECT record, chunks FROM vademecum.trace t LEFT JOIN"
+                     " vademecum.audit_event a ON a.trace = t.id") == [
+        ({"interrupted": True}, None)
+    ]  # fmt: skip
 
 
 async def test_one_broken_part_is_named_once(pool: Pool, database_url: str, tmp_path: Path) -> None:

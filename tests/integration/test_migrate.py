@@ -187,6 +187,54 @@ def test_c6_what_is_there_is_carried_over_and_the_walls_stand_again(
     assert _run(empty_url, forced) > [(8,)]
 
 
+# Two questions and their answers as they were kept before conversations went on; the second
+# answer quotes a document.
+SAID = """
+SET session_replication_role = replica;
+INSERT INTO conversation (tenant, id, principal, created_at)
+    VALUES ('red', md5('c')::uuid, 'user:a', '2026-01-01 10:00+00');
+INSERT INTO trace (tenant, id, principal, kind, documents, record) VALUES
+    ('red', md5('x')::uuid, 'user:a', 'ask', ARRAY[md5('d')::uuid, md5('e')::uuid],
+     jsonb_build_object('citations', jsonb_build_array(
+         jsonb_build_object('document_id', md5('d')::uuid),
+         jsonb_build_object('document_id', md5('d')::uuid)))),
+    ('red', md5('y')::uuid, 'user:a', 'ask', ARRAY[md5('e')::uuid], '{"citations": []}');
+INSERT INTO turn (tenant, id, conversation, principal, role, text, trace, created_at) VALUES
+    ('red', md5('1')::uuid, md5('c')::uuid, 'user:a', 'user', 'First?', md5('y')::uuid,
+     '2026-01-01 10:00+00'),
+    ('red', md5('2')::uuid, md5('c')::uuid, 'user:a', 'assistant', 'No.', md5('y')::uuid,
+     '2026-01-01 10:00+00'),
+    ('red', md5('3')::uuid, md5('c')::uuid, 'user:a', 'user', 'Second?', md5('x')::uuid,
+     '2026-01-02 10:00+00'),
+    ('red', md5('4')::uuid, md5('c')::uuid, 'user:a', 'assistant', 'Yes.', md5('x')::uuid,
+     '2026-01-02 10:00+00');
+"""
+SAID_CARRIED_OVER = """
+SELECT t.text, t.state, q.text, t.documents = ARRAY[md5('d')::uuid], c.title,
+       c.last_at = t.created_at, c.saved_through - t.position, c.tended_through
+FROM conversation c
+JOIN turn t ON t.tenant = c.tenant AND t.conversation = c.id
+LEFT JOIN turn q ON q.tenant = t.tenant AND q.id = t.reply_to
+ORDER BY t.position
+"""
+
+
+def test_what_was_said_is_carried_over(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = migrations()
+    monkeypatch.setattr(migrate_module, "migrations", lambda: steps[:4])
+    assert migrate(empty_url)[-1] == "0003_search"
+    path = "SET search_path = vademecum, public"
+    _run(empty_url, path, SAID)
+    monkeypatch.undo()
+    migrate(empty_url)
+    assert _run(empty_url, path, SAID_CARRIED_OVER) == [
+        ("First?", "complete", None, False, "First?", False, 3, 0),
+        ("No.", "complete", "First?", False, "First?", False, 2, 0),
+        ("Second?", "complete", None, False, "First?", True, 1, 0),
+        ("Yes.", "complete", "Second?", True, "First?", True, 0, 0),
+    ]
+
+
 def test_whoever_waits_too_long_is_told_so(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate_module, "_LOCK_SECONDS", 1)
     with psycopg.connect(empty_url, autocommit=True) as holder:

@@ -9,7 +9,7 @@ from vademecum.model.conversation import Turn
 from vademecum.model.ids import ConversationId, Tenant, TurnId
 from vademecum.model.principal import Scope
 from vademecum.model.turn_unit import TurnUnit, UnindexedTurn, UnitRow
-from vademecum.postgres.conversation import turn_of
+from vademecum.postgres.conversation.store import turn_of
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import transaction
