@@ -118,7 +118,7 @@ class PostgresMemories:
         async with transaction(self._pool, scope) as connection:
             await self._lock(connection, scope)
             buried = await connection.execute(_SQL["bury"], own | {"why": "asked"})
-            if not buried.rowcount:
+            if await buried.fetchone() is None:
                 raise _not_found(memory_id)
             await connection.execute(_SQL["erase"], own)
 

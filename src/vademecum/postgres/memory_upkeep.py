@@ -78,4 +78,6 @@ class PostgresMemoryUpkeep:
 
     async def _count(self, tenant: Tenant, query: str, **values: object) -> int:
         async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
-            return (await connection.execute(_SQL[query], {"tenant": tenant} | values)).rowcount
+            # In a pipeline the count of rows is not known before they are read.
+            cursor = await connection.execute(_SQL[query], {"tenant": tenant} | values)
+            return len(await cursor.fetchall())

@@ -188,6 +188,7 @@ ORDER BY id
 INSERT INTO memory_tombstone (tenant, memory, principal, source_turn, why)
 SELECT m.tenant, m.id, m.principal, m.source_turn, %(why)s FROM memory m
 WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.id = %(id)s::uuid
+RETURNING memory
 
 -- name: erase
 DELETE FROM memory m
@@ -220,6 +221,7 @@ WITH gone AS (
 )
 INSERT INTO memory_tombstone (tenant, memory, principal, source_turn, why)
 SELECT g.tenant, g.id, g.principal, g.source_turn, 'expired' FROM gone g
+RETURNING memory
 
 -- name: erase_old
 WITH gone AS (
@@ -230,6 +232,7 @@ WITH gone AS (
 )
 INSERT INTO memory_tombstone (tenant, memory, principal, source_turn, why)
 SELECT g.tenant, g.id, g.principal, g.source_turn, 'retention' FROM gone g
+RETURNING memory
 
 -- name: archive_trivia
 -- In one statement, so that what was pinned, confirmed or used meanwhile is seen.
@@ -237,6 +240,7 @@ UPDATE memory m
 SET state = 'archived', known_until = now(), version = m.version + 1
 WHERE m.tenant = %(tenant)s AND m.state = 'active' AND NOT m.pinned AND m.confirmed_at IS NULL
   AND m.importance < %(importance)s AND greatest(m.changed_at, m.last_used_at) < %(before)s
+RETURNING m.id
 
 -- name: late
 SELECT m.*, m.state AS state_now FROM memory m
@@ -255,3 +259,4 @@ WHERE m.tenant = %(tenant)s AND m.id = %(id)s::uuid AND m.version = %(version)s
   AND EXISTS (SELECT FROM memory o
               WHERE o.tenant = %(tenant)s AND o.id = %(by)s::uuid AND o.version = %(by_version)s
                 AND o.state = 'active' AND o.principal = m.principal AND o.persona = m.persona)
+RETURNING m.id
