@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psycopg
 import pytest
 from answering import ask
 from support import Bench, make_bench, source
@@ -19,6 +20,7 @@ from vademecum.model.ids import ConversationId, new_uuid
 from vademecum.model.memory import Stage
 from vademecum.model.principal import Scope
 from vademecum.postgres.pool import Pool
+from vademecum.postgres.unit_of_work import transaction
 from vademecum.rank.memory import E5_SMALL
 from vademecum.testing.embedders import Fault, HashEmbedder
 from vademecum.testing.language_models import ScriptedModel
@@ -198,6 +200,31 @@ async def test_recall_alone_says_that_the_database_is_away(bench: Bench) -> None
     bench.sql(BROKEN["rows"])
     with pytest.raises(DatabaseAway):
         await bench.app.recall("hello", scope=ANA)
+
+
+async def test_the_second_wall_hides_memories_of_others(bench: Bench, pool: Pool) -> None:
+    mine = (await bench.app.remember("I like tea", scope=ANA)).memory
+    await bench.app.edit_memory(mine.id, scope=ANA, text="I like coffee")
+    theirs = Scope.for_principal("default", "user:b", frozenset())
+    for scope, seen in ((ANA, 1), (theirs, 0), (Scope.for_operator("other"), 0)):
+        async with transaction(pool, scope) as connection:
+            for table in ("memory", "memory_version"):
+                cursor = await connection.execute(f"SELECT * FROM {table}")
+                assert len(await cursor.fetchall()) == seen
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        async with transaction(pool, ANA) as connection:
+            await (await connection.execute("SELECT * FROM memory_index")).fetchall()
+
+
+async def test_history_is_not_rewritten_but_may_be_true_again(bench: Bench) -> None:
+    old = (await bench.app.remember("I live in Porto", scope=ANA)).memory
+    new = (await bench.app.remember("I live in Lisbon", scope=ANA)).memory
+    with pytest.raises(UsageError):
+        await bench.app.edit_memory(old.id, scope=ANA, text="I live in Braga")
+    done = await bench.app.confirm(old.id, scope=ANA)
+    assert done.replaced == (new.id,)
+    assert (done.memory.state, done.memory.superseded_by) == ("active", None)
+    assert [m.text for m in await bench.app.memories(scope=ANA)] == ["I live in Porto"]
 
 
 async def test_the_message_before_counts_as_well(bench: Bench) -> None:
