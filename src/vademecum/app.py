@@ -66,8 +66,8 @@ from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
 from vademecum.postgres.graph import PostgresGraph
 from vademecum.postgres.index import PostgresIndex, current_generation
-from vademecum.postgres.memory import PostgresMemories
-from vademecum.postgres.memory_upkeep import PostgresMemoryUpkeep
+from vademecum.postgres.memory.store import PostgresMemories
+from vademecum.postgres.memory.upkeep import PostgresMemoryUpkeep
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.postgres.upkeep import PostgresUpkeep
 from vademecum.remembering import Memories, MemoryStory
@@ -438,23 +438,8 @@ def compose(
         encoder=encoder,
         generation=generation,
     )
-    retrieving = RetrieveParts(
-        store=catalogue.documents,
-        index=PostgresIndex(catalogue.pool, generation, exact_below=search.exact_below),
-        embedder=embedder,
-        encoder=encoder,
-        clock=SystemClock(),
-        ranking=search.ranking,
-    )
-    memory_parts = MemoryParts(
-        store=PostgresMemories(catalogue.pool, generation.id),
-        embedder=embedder,
-        clock=SystemClock(),
-        calibration=memory.calibration or opening.calibration_of(embedder.space),
-        floor=memory.floor,
-        average_length=generation.average_length,
-        seconds=memory.seconds,
-    )
+    retrieving = _retrieve_parts(catalogue, generation, embedder, encoder, search)
+    memory_parts = _memory_parts(catalogue, generation, embedder, memory)
     return App(
         catalogue=catalogue,
         ingest_parts=ingest,
@@ -481,6 +466,37 @@ def compose(
         retain_parts=_retain_parts(catalogue, upkeep, keep),
         graph=PostgresGraph(catalogue.owner_url, generation) if catalogue.owner_url else None,
         filter_keys=search.filter_keys,
+    )
+
+
+def _retrieve_parts(
+    catalogue: Catalogue,
+    generation: IndexGeneration,
+    embedder: Embedder,
+    encoder: TokenEncoder,
+    search: SearchRules,
+) -> RetrieveParts:
+    return RetrieveParts(
+        store=catalogue.documents,
+        index=PostgresIndex(catalogue.pool, generation, exact_below=search.exact_below),
+        embedder=embedder,
+        encoder=encoder,
+        clock=SystemClock(),
+        ranking=search.ranking,
+    )
+
+
+def _memory_parts(
+    catalogue: Catalogue, generation: IndexGeneration, embedder: Embedder, rules: MemoryRules
+) -> MemoryParts:
+    return MemoryParts(
+        store=PostgresMemories(catalogue.pool, generation.id),
+        embedder=embedder,
+        clock=SystemClock(),
+        calibration=rules.calibration or opening.calibration_of(embedder.space),
+        floor=rules.floor,
+        average_length=generation.average_length,
+        seconds=rules.seconds,
     )
 
 

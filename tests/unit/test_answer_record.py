@@ -102,6 +102,7 @@ def test_an_answer_with_its_searches_and_places_but_no_words_of_its_sources() ->
         "question": "what is quoted?",
         "mode": "generated",
         "abstained": False,
+        "memories": [],
         "removed": [],
         "usage": {"prompt_tokens": 120, "completion_tokens": 7},
         "degraded": ["language_model: cut short"],

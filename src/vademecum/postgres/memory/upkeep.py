@@ -6,8 +6,8 @@ from vademecum.model.ids import MemoryId, Tenant
 from vademecum.model.memory import Kind, Memory
 from vademecum.model.principal import Scope
 from vademecum.ports.memory import MemoryIndexRow
-from vademecum.postgres.memory import index_memory
-from vademecum.postgres.memory_reader import memory_of
+from vademecum.postgres.memory.reader import memory_of
+from vademecum.postgres.memory.store import index_memory
 from vademecum.postgres.pool import Pool, clear_errors
 from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import transaction
