@@ -24,8 +24,8 @@ from vademecum.ports.parser import Parser
 from vademecum.postgres.conversation.turns import PostgresTurns
 from vademecum.postgres.index import PostgresIndex
 from vademecum.postgres.learning import PostgresLearning
-from vademecum.postgres.memory import PostgresMemories
-from vademecum.postgres.memory_upkeep import PostgresMemoryUpkeep
+from vademecum.postgres.memory.store import PostgresMemories
+from vademecum.postgres.memory.upkeep import PostgresMemoryUpkeep
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.postgres.upkeep import PostgresUpkeep
 from vademecum.retrieve.pipeline import RetrieveParts

@@ -105,12 +105,12 @@ def test_an_answer_with_its_searches_and_places_but_no_words_of_its_sources() ->
         "rewrite": {"how": "typed", "text": "what is quoted?"},
         "mode": "generated",
         "abstained": False,
+        "memories": [],
         "removed": [],
         "usage": {"prompt_tokens": 120, "completion_tokens": 7},
         "degraded": ["language_model: cut short"],
         "timings_ms": {"total": 12.5},
         "versions": {"space": "s", "language_model": "m"},
-        "memories": [],
     }
     written = json.dumps(record)
     assert "canary" not in written

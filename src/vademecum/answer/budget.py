@@ -45,17 +45,16 @@ def fit(passages: Sequence[Passage], cost: Cost, budget: int = CONTEXT_TOKENS) -
     return fitted
 
 
-def fit_lines(lines: Sequence[str], counter: TokenCounter, budget: int) -> list[str]:
+def fit_lines(lines: Sequence[str], cost: Callable[[Sequence[str]], int], budget: int) -> list[str]:
     """Return the lines, most important first, that fit together: dropped one at a time from the
-    last. Only the very first one, where it alone is too large, is cut, at a sentence's end."""
-    costs = [counter.count(f"{line}\n") for line in lines]
+    last. Only the very first one, where it alone is too large, is cut, at a sentence's end. `cost`
+    is what the first lines of them take in the prompt, in tokens."""
     kept = list(lines)
-    while len(kept) > 1 and sum(costs[: len(kept)]) > budget:
+    while len(kept) > 1 and cost(kept) > budget:
         kept.pop()
-    if kept and costs[0] > budget:
-        cut = _beginning(kept[0], lambda text: counter.count(f"{text}\n") <= budget)
-        return [cut] if cut else []
-    return kept
+    if kept and cost(kept) > budget:
+        kept = [_beginning(kept[0], lambda text: cost([text]) <= budget)]
+    return [line for line in kept if line]
 
 
 def fit_question(question: str, counter: TokenCounter, budget: int = HISTORY_TOKENS) -> str:

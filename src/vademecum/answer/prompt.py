@@ -188,23 +188,18 @@ def _remembered(
     """Return the sections of profile and memories that fit, and the memories that stand there."""
     if recall is None or not recall.all:
         return [], ()
-    shell = sum(
-        counter.count(_told(name, head, [], mark))
-        for name, head, held in (
-            ("profile", _PROFILE, recall.profile),
-            ("memories", _MEMORIES, recall.memories),
-        )
-        if held
+    always = len(recall.profile)
+
+    def sections(lines: Sequence[str]) -> list[str]:
+        told = (("profile", _PROFILE, lines[:always]), ("memories", _MEMORIES, lines[always:]))
+        return [_told(name, head, held, mark) for name, head, held in told if held]
+
+    lines = fit_lines(
+        [_line(one, mark) for one in recall.all],
+        lambda kept: sum(counter.count(section) for section in sections(kept)),
+        budget,
     )
-    lines = fit_lines([_line(one, mark) for one in recall.all], counter, budget - shell)
-    profile = lines[: len(recall.profile)]
-    others = lines[len(recall.profile) :]
-    sections = [
-        _told(name, head, held, mark)
-        for name, head, held in (("profile", _PROFILE, profile), ("memories", _MEMORIES, others))
-        if held
-    ]
-    return sections, recall.all[: len(lines)]
+    return sections(lines), recall.all[: len(lines)]
 
 
 def _told(name: str, head: str, lines: Sequence[str], mark: str) -> str:

@@ -125,6 +125,10 @@ async def edit(
     words = known.text
     language = known.language
     if text is not None:
+        if known.state == "superseded":
+            raise UsageError(
+                "what is history cannot be rewritten", hint="edit the memory that took its place"
+            )
         words = _checked(text)
         language = detect(words, _LIKELY)
     own = await asyncio.to_thread(fact, words, language)

@@ -7,7 +7,7 @@ from typing import Any
 from vademecum.model.ids import DocumentId, Principal, Tenant, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Erasure, StoreReceipt, subject_of
-from vademecum.postgres.memory import person_key
+from vademecum.postgres.memory.store import person_key
 from vademecum.postgres.pool import Connection, Pool, clear_errors
 from vademecum.postgres.queries import load
 from vademecum.postgres.source import labels_key

@@ -111,7 +111,8 @@ WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.id = ANY (%(id
 -- name: confirm
 -- Whoever says a thing again means it now, also where it waited or was put away.
 UPDATE memory m
-SET confirmed_at = now(), version = m.version + 1, known_until = NULL,
+SET confirmed_at = now(), version = m.version + 1, known_until = NULL, superseded_by = NULL,
+    true_until = CASE WHEN m.state <> 'superseded' THEN m.true_until END,
     state = CASE WHEN m.state = 'held' THEN 'held' ELSE 'active' END,
     consented_at = CASE WHEN cardinality(m.sensitive) > 0 THEN coalesce(m.consented_at, now()) END,
     pinned = m.pinned OR %(pinned)s, importance = greatest(m.importance, %(importance)s)
@@ -195,8 +196,15 @@ DELETE FROM memory m
 WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.id = %(id)s::uuid
 
 -- name: used
+-- Locked in one order, so that two answers of one person never wait for each other.
+WITH shown AS (
+    SELECT s.id FROM memory s
+    WHERE s.tenant = %(tenant)s AND s.principal = %(principal)s AND s.id = ANY (%(ids)s::uuid[])
+    ORDER BY s.id FOR UPDATE
+)
 UPDATE memory m SET uses = m.uses + 1, last_used_at = now()
-WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.id = ANY (%(ids)s::uuid[])
+FROM shown
+WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.id = shown.id
 
 -- name: index_memory
 SELECT index_memory(%(generation)s::int, %(id)s::uuid, %(version)s::int, %(vector)s::halfvec,

@@ -23,7 +23,7 @@ from vademecum.ports.memory import (
     Rewriting,
     Verdict,
 )
-from vademecum.postgres.memory_reader import memory_of, reading
+from vademecum.postgres.memory.reader import memory_of, reading
 from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.revision import sparse

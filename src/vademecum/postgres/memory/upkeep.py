@@ -6,8 +6,8 @@ from vademecum.model.ids import MemoryId, Tenant
 from vademecum.model.memory import Kind, Memory
 from vademecum.model.principal import Scope
 from vademecum.ports.memory import MemoryIndexRow
-from vademecum.postgres.memory import index_memory
-from vademecum.postgres.memory_reader import memory_of
+from vademecum.postgres.memory.reader import memory_of
+from vademecum.postgres.memory.store import index_memory
 from vademecum.postgres.pool import Pool, clear_errors
 from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import transaction
@@ -78,5 +78,6 @@ class PostgresMemoryUpkeep:
 
     async def _count(self, tenant: Tenant, query: str, **values: object) -> int:
         async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
+            # In a pipeline the count of rows is not known before they are read.
             cursor = await connection.execute(_SQL[query], {"tenant": tenant} | values)
             return len(await cursor.fetchall())

@@ -1,0 +1,1 @@
+"""How are memories kept, read for recall, and looked after in PostgreSQL?"""
