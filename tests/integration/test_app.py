@@ -132,7 +132,11 @@ async def test_one_broken_part_is_named_once(pool: Pool, database_url: str, tmp_
         "Where does the quokka sleep, and when do the doors open?", scope=OPERATOR
     )
     assert answer.abstained
-    assert answer.degraded == ("dense: provider-away", "extract: provider-away")
+    assert answer.degraded == (
+        "dense: provider-away",
+        "memory embedder: provider-away",
+        "extract: provider-away",
+    )
     assert [p.source.chunk.text for p in answer.passages] == [TEXT]
 
 
@@ -141,7 +145,7 @@ async def test_a_question_of_a_thousand_parts_is_a_few_searches(bench: Bench) ->
     before = len(bench.embedder.calls)
     answer = await bench.app.ask("Where is the quokka now? " * 1000, scope=OPERATOR)
     searches = [call for call in bench.embedder.calls[before:] if call.role == "query"]
-    assert len(searches) <= 2 * 8  # one for retrieval and one for quoting, a part
+    assert len(searches) <= 2 * 8 + 1  # a part: retrieval and quoting; and one for memories
     assert len(answer.passages) == 1
 
 
