@@ -142,6 +142,7 @@ def fitted(cases: Sequence[Case], *, with_share: bool) -> dict[str, float]:
     """Return the weights of a logistic regression (Newton's method, a little ridge), and the point
     of refusal that loses a tenth of the answerable."""
     names = ("top", "margin", "share") if with_share else ("top", "margin")
+    cases = [case for case in cases if case.late.margin is not None]
     rows = np.array([[1.0, *(getattr(case.late, name) for name in names)] for case in cases])
     labels = np.array([case.answerable for case in cases], np.float64)
     weights: NDArray[np.float64] = np.zeros(rows.shape[1])
@@ -155,7 +156,7 @@ def fitted(cases: Sequence[Case], *, with_share: bool) -> dict[str, float]:
     found = dict(zip(("constant", *names), weights.tolist(), strict=True))
     return found | {
         "refuse_below": float(np.quantile(evidence, LOSS)),
-        "usual_margin": float(np.mean([case.late.margin for case in cases if case.answerable])),
+        "usual_margin": float(rows[labels == 1, names.index("margin") + 1].mean()),
         "cases": float(len(cases)),
     }
 

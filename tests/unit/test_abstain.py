@@ -1,16 +1,20 @@
 """Is it refused to answer where the passages are not about the question?"""
 
-from dataclasses import replace
+import math
 
 import pytest
 
-from vademecum.model.passage import Hit, Passage, Signals
-from vademecum.retrieve.abstain import REFUSE_BELOW, judge
-from vademecum.testing.passages import make_chunk, make_passage
+from vademecum.model.passage import Hit, Signals
+from vademecum.retrieve.abstain import REFUSE_BELOW, judge, late_signals
+from vademecum.testing.passages import make_chunk
 
 
-def passages(share: float | None = None) -> list[Passage]:
-    return [replace(make_passage("Doors open at nine."), signals=Signals(keyword_share=share))]
+def late(*values: float, share: float | None = None) -> list[Signals]:
+    return [Signals(maxsim=value, keyword_share=share) for value in values]
+
+
+def words(share: float | None = None) -> list[Signals]:
+    return [Signals(keyword_share=share)]
 
 
 def hits(*cosines: float) -> list[Hit]:
@@ -19,54 +23,91 @@ def hits(*cosines: float) -> list[Hit]:
     ]
 
 
+def odds(confidence: float) -> float:
+    return math.log(confidence / (1 - confidence))
+
+
 def test_nothing_found_is_refused() -> None:
     found = judge([], hits(0.9, 0.8))
     assert (found.would, found.reason, found.confidence) == (True, "nothing was found", 0.0)
 
 
-def test_the_formula_over_few_candidates() -> None:
-    # -3.05 + 1.34 * .5 + 31 * (.85 - .80) + .578 * 3.9 = 1.4242
-    found = judge(passages(0.5), hits(0.85, 0.80, 0.80, 0.80, 0.80))
-    assert found.confidence == pytest.approx(0.806, abs=5e-4)
+def test_late_interaction_in_one_language() -> None:
+    # -7.788 + 11.779 * .6 + 13.815 * (.6 - .5) + 2.146 * .5 + .559
+    found = judge(late(0.5, 0.6, 0.5, 0.5, 0.5, 0.2, share=0.5), [])
+    assert odds(found.confidence) == pytest.approx(2.2929, abs=5e-5)
+    assert (found.would, found.reason) == (False, "")
+
+
+def test_late_interaction_across_languages() -> None:
+    # -4.579 + 6.001 * .5 + 38.914 * (.5 - .48) + 1.326
+    found = judge(late(0.5, 0.48, 0.48, 0.48, 0.48, share=0.19), [])
+    assert odds(found.confidence) == pytest.approx(0.52578, abs=5e-5)
+    assert not found.would
+    # at a share of .2 the words count: -7.788 + 5.8895 + .2763 + .4292 + .559
+    same = judge(late(0.5, 0.48, 0.48, 0.48, 0.48, share=0.2), [])
+    assert odds(same.confidence) == pytest.approx(-0.634, abs=5e-5)
+    assert (same.would, same.reason) == (True, "the nearest passages are not about this")
+    assert same.confidence < REFUSE_BELOW
+
+
+def test_the_margin_is_over_the_next_four_whatever_stands_behind() -> None:
+    found = late_signals(late(0.1, 0.9, 0.5, 0.7, 0.6, 0.6, share=0.3))
+    assert found is not None
+    assert (found.top, found.margin, found.share) == pytest.approx((0.9, 0.3, 0.3))
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_with_fewer_behind_the_margin_is_the_usual_one(count: int) -> None:
+    found = late_signals(late(*([0.6] * count), share=0.5))
+    assert found is not None
+    assert found.margin is None
+    # -7.788 + 11.779 * .6 + 13.815 * .11 + 2.146 * .5 + .559
+    judged = judge(late(*([0.6] * count), share=0.5), [])
+    assert odds(judged.confidence) == pytest.approx(2.43105, abs=5e-5)
+
+
+def test_those_that_were_not_reranked_say_nothing() -> None:
+    reranked = late(0.6, 0.5, 0.5, 0.5, 0.5, share=0.5)
+    assert late_signals([*reranked, Signals(keyword_share=1.0)]) == late_signals(reranked)
+    assert late_signals(words(0.9)) is None
+
+
+def test_cosines_over_few_candidates() -> None:
+    # -3.05 + 1.34 * .5 + 31 * (.85 - .80) + .578 * 3.9 = 1.4242, over the point ln(.3 / .7)
+    found = judge(words(0.5), hits(0.85, 0.80, 0.80, 0.80, 0.80))
+    assert odds(found.confidence) == pytest.approx(1.4242 + 0.8473, abs=5e-4)
     assert (found.would, found.reason) == (False, "")
 
 
 def test_the_height_counts_from_ten_candidates_on() -> None:
     # mean .81, deviation .03: (.9 - .81) / .03 = 3; -3.05 + 31 * .1 + .578 * 3 = 1.784
-    found = judge(passages(), hits(0.9, *([0.8] * 9)))
-    assert found.confidence == pytest.approx(0.8562, abs=5e-4)
+    found = judge(words(), hits(0.9, *([0.8] * 9)))
+    assert odds(found.confidence) == pytest.approx(1.784 + 0.8473, abs=5e-4)
 
 
-def test_equal_candidates_are_refused() -> None:
+def test_cosines_of_which_none_stands_out_are_refused() -> None:
     # no margin, no spread: -3.05 + .578 * 3.9 = -.7958
-    found = judge(passages(), hits(*([0.8] * 20)))
-    assert found.confidence == pytest.approx(0.311, abs=5e-4)
+    found = judge(words(), hits(*([0.8] * 20)))
+    assert odds(found.confidence) == pytest.approx(-0.7958 + 0.8473, abs=5e-4)
     assert not found.would
     # a little margin, the usual spread: a height of 1 says that nothing stands out
-    flat = judge(passages(), hits(0.81, *([0.81] * 9), *([0.79] * 10)))
-    assert flat.confidence == pytest.approx(0.0778, abs=5e-4)
+    flat = judge(words(), hits(0.81, *([0.81] * 9), *([0.79] * 10)))
+    assert odds(flat.confidence) == pytest.approx(-2.472 + 0.8473, abs=5e-4)
     assert flat.would
-    assert flat.reason == "the nearest passages are not about this"
-    assert flat.confidence < REFUSE_BELOW
 
 
 def test_more_of_the_question_s_words_raise_the_confidence() -> None:
     cosines = hits(*[0.8 - 0.001 * at for at in range(20)])
-    found = [judge(passages(share), cosines).confidence for share in (0.0, 0.3, 0.6, 1.0)]
+    found = [judge(words(share), cosines).confidence for share in (0.0, 0.3, 0.6, 1.0)]
     assert found == sorted(found)
     assert len(set(found)) == 4
 
 
-def test_one_candidate_has_no_margin() -> None:
-    found = judge(passages(1.0), hits(0.9))
-    # -3.05 + 1.34 + .578 * 3.9
-    assert found.confidence == pytest.approx(0.6328, abs=5e-4)
-
-
 @pytest.mark.parametrize(
-    ("share", "confidence"), [(0.0, 0.0452), (None, 0.0452), (0.5, 0.6615), (1.0, 0.7925)]
+    ("share", "evidence"), [(0.0, -3.05), (None, -3.05), (0.5, 0.67), (1.0, 1.34)]
 )
-def test_without_the_dense_leg_only_the_words_tell(share: float | None, confidence: float) -> None:
-    found = judge(passages(share), [])
-    assert found.confidence == pytest.approx(confidence, abs=5e-4)
+def test_without_the_dense_leg_only_the_words_tell(share: float | None, evidence: float) -> None:
+    found = judge(words(share), [])
+    assert odds(found.confidence) == pytest.approx(evidence + 0.8473, abs=5e-4)
     assert found.would == (not share)

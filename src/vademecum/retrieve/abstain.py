@@ -14,24 +14,30 @@ REFUSE_BELOW = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Model:
-    """A logistic regression; evidence under `refuse_below` is not enough."""
+    """A logistic regression; evidence under `refuse_below` is not enough: there a tenth of the
+    answerable is lost. `usual_margin` is the mean of the answerable."""
 
     constant: float
     top: float
     margin: float
     share: float
     refuse_below: float
+    usual_margin: float
 
 
-# Fitted on Pira validation (CC BY 4.0) and half of CLAPnq dev (Apache-2.0), each question with its
-# passage and with it removed. Where the best passage carries under a fifth of the question's idf
-# mass, question and documents are likely of two languages, and other weights hold.
+# Fitted by `python benchmarks/refusal.py --fit` on Pira validation (CC BY 4.0), each question asked
+# with its passage and with it removed, and on half of CLAPnq dev (Apache-2.0). Where the best
+# passage carries under a fifth of the question's idf mass, question and documents are likely of
+# two languages, and other weights hold.
 LITTLE_SHARE = 0.2
-_SAME = _Model(constant=-6.523, top=7.876, margin=22.661, share=4.313, refuse_below=-0.371)
-_ACROSS = _Model(constant=-5.359, top=7.576, margin=37.085, share=0.0, refuse_below=-1.360)
-# With fewer candidates there is no margin to speak of; this is its mean over the fitting sets.
+_SAME = _Model(
+    constant=-7.788, top=11.779, margin=13.815, share=2.146, refuse_below=-0.559, usual_margin=0.110
+)
+_ACROSS = _Model(
+    constant=-4.579, top=6.001, margin=38.914, share=0.0, refuse_below=-1.326, usual_margin=0.060
+)
+# With fewer candidates behind the best there is no margin to speak of.
 _BEHIND = 4
-_USUAL_MARGIN = 0.07
 
 # Without late interaction: the same over cosines, fitted on CLAPnq dev and Pira validation.
 _CONSTANT, _MARGIN, _HEIGHT, _SHARE = -3.05, 31.0, 0.578, 1.34
@@ -45,10 +51,11 @@ _LEAST_SPREAD = 1e-6
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Late:
     """What late interaction says of the candidates: the best MaxSim (-1..1), how far it stands
-    above the mean of the next four, and the largest share (0..1) of the question's idf mass."""
+    above the mean of the next four (None where there are fewer), and the largest share (0..1) of
+    the question's idf mass."""
 
     top: float
-    margin: float
+    margin: float | None
     share: float
 
 
@@ -79,14 +86,15 @@ def late_signals(candidates: Iterable[Signals]) -> Late | None:
     if not values:
         return None
     behind = values[1 : 1 + _BEHIND]
-    margin = values[0] - sum(behind) / _BEHIND if len(behind) == _BEHIND else _USUAL_MARGIN
+    margin = values[0] - sum(behind) / _BEHIND if len(behind) == _BEHIND else None
     share = max(s.keyword_share or 0.0 for s in reranked)
     return Late(top=values[0], margin=margin, share=share)
 
 
 def _late_evidence(late: Late) -> float:
     model = _SAME if late.share >= LITTLE_SHARE else _ACROSS
-    weighed = model.top * late.top + model.margin * late.margin + model.share * late.share
+    margin = model.usual_margin if late.margin is None else late.margin
+    weighed = model.top * late.top + model.margin * margin + model.share * late.share
     return model.constant + weighed - model.refuse_below
 
 
