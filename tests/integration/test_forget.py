@@ -13,7 +13,8 @@ import pytest
 from support import Bench, make_bench, source
 
 from vademecum.errors import DataFolderUnusable
-from vademecum.model.ids import Principal, Tenant
+from vademecum.model.conversation import Turn
+from vademecum.model.ids import ConversationId, Principal, Tenant, TurnId, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt, subject_of
 from vademecum.postgres import embedded
@@ -22,7 +23,7 @@ from vademecum.postgres.pool import Pool, open_pool
 from vademecum.postgres.scrub import scrub
 from vademecum.purge.person import PersonParts, purge_person, replay, resume
 from vademecum.purge.pipeline import PurgeParts
-from vademecum.worker.loop import once
+from vademecum.worker.loop import once, works_of
 
 TENANT = Tenant("default")
 ANY = frozenset[str]()
@@ -71,6 +72,53 @@ async def test_everything_of_a_person_goes_at_once(bench: Bench) -> None:
     # Who retrieved which ids is kept, and says no more than that.
     assert bench.tables_with("user:reader") == ["vademecum.audit_event"]
     assert CANARY not in " ".join(await bench.found(CANARY))
+
+
+async def converse(bench: Bench, scope: Scope, canary: str) -> None:
+    """A long conversation, folded into a summary and indexed, and memories with a history."""
+    conversation = ConversationId(new_uuid())
+    turns = [
+        Turn(
+            id=TurnId(new_uuid()),
+            position=0,
+            role="assistant" if number % 2 else "user",
+            text=f"Turn {number}: the locker {canary} on floor {number} costs {number} coins.",
+            state="complete",
+            created_at=datetime.now(UTC),
+        )
+        for number in range(24)
+    ]
+    await bench.app.catalogue.conversations.keep(scope, conversation, turns)
+    await bench.app.catalogue.jobs.drain(works_of(bench.app))
+    kept = await bench.app.remember(f"I like the {canary} tea", scope=scope)
+    await bench.app.edit_memory(kept.memory.id, scope=scope, text=f"I like the {canary} coffee")
+    gone = await bench.app.remember(f"My bag is the {canary} one", scope=scope)
+    await bench.app.forget_memory(gone.memory.id, scope=scope)
+
+
+async def test_conversations_summaries_memories_and_their_vectors_go(bench: Bench) -> None:
+    """PR-01, PR-03: not only the profile, and not only what is shown."""
+    await converse(bench, READER, CANARY)
+    await converse(bench, OTHER, "otherword")
+    assert {"vademecum.conversation", "vademecum.memory", "vademecum.memory_version"} <= set(
+        bench.tables_with(CANARY)
+    )
+    held = ("turn", "turn_unit", "conversation", "memory", "memory_version", "memory_index",
+            "memory_tombstone")  # fmt: skip
+    counts = {table: bench.count(table) for table in held}
+    assert all(count > 0 and count % 2 == 0 for count in counts.values()), counts
+    receipt = await bench.app.forget(scope=READER)
+    assert receipt.complete
+    found = stores(receipt)
+    for table in held:
+        half = counts[table] // 2
+        assert found[f"postgres.{table}"] == (half, half, 0)
+        assert bench.count(table) == half
+    assert bench.tables_with(CANARY) == []
+    assert bench.tables_with("user:reader") == []
+    assert await bench.app.memories(scope=READER) == []
+    assert (await bench.app.recall_turns("locker", scope=READER)).turns == ()
+    assert len(await bench.app.memories(scope=OTHER)) == 1
 
 
 async def test_nobody_else_is_touched(bench: Bench) -> None:
