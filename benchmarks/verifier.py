@@ -2,11 +2,13 @@
 
     python benchmarks/verifier.py --data ../shared/data --model FOLDER [--held-out] [--misses]
 
-Prints the balanced accuracy on our own 60 pairs (tests/cases/verifier_pairs.jsonl), by half, and on
+Prints the balanced accuracy on our own 60 pairs (tests/cases/verifier_pairs.jsonl), by half, on 60
+more that somebody wrote who had not seen the verifier (verifier_pairs_fresh.jsonl), and on
 the HaluEval question-answer pairs whose two answers have lengths within two words. The files of
 that set with one and with more turns hold the same questions, so one is read. Beside it stand two
 rules that look at no meaning: "the answer is a phrase of the passage", and the length.
-`--held-out` also runs the half that took no part in the making of the verifier.
+`--held-out` also runs what took no part in the making of the verifier; `--kinds` tells the kinds of
+change apart.
 """
 
 import argparse
@@ -29,8 +31,10 @@ from vademecum.ports.embedder import TokenEncoder
 from vademecum.testing.passages import make_passage
 from vademecum.text.normalise import fold
 
-PAIRS = Path(__file__).parents[1] / "tests" / "cases" / "verifier_pairs.jsonl"
+CASES = Path(__file__).parents[1] / "tests" / "cases"
+PAIRS = (CASES / "verifier_pairs.jsonl", CASES / "verifier_pairs_fresh.jsonl")
 HALUEVAL = Path("faith-halueval-qa") / "qa_one-turn.jsonl"
+KINDS = ("number", "date", "name", "unit", "negation", "roles")
 _WITHIN_WORDS = 2
 
 
@@ -52,19 +56,23 @@ def passage_of(text: str, context: str, language: str) -> Passage:
 
 
 def own_cases(half: str) -> list[Case]:
-    rows = map(json.loads, PAIRS.read_text(encoding="utf-8").splitlines())
+    lines = [line for path in PAIRS for line in path.read_text(encoding="utf-8").splitlines()]
     return [
         Case(
-            name=row["id"],
+            name=f"{row['id']} {row['kind']}",
             passage=passage_of(row["passage"], row["context"], row["language"]),
             claim=row[kind],
             question="",
             right=kind == "supported",
         )
-        for row in rows
+        for row in map(json.loads, lines)
         if row["half"] == half
         for kind in ("supported", "unsupported")
     ]
+
+
+def of_kind(cases: Sequence[Case], kind: str) -> list[Case]:
+    return [case for case in cases if case.name.endswith(f" {kind}")]
 
 
 def halueval_cases(data: Path, half: int) -> list[Case]:
@@ -150,12 +158,16 @@ async def main() -> None:
     arguments.add_argument("--model", type=Path, required=True)
     arguments.add_argument("--held-out", action="store_true")
     arguments.add_argument("--misses", action="store_true")
+    arguments.add_argument("--kinds", action="store_true")
     given = arguments.parse_args()
     encoder = LocalE5.load(ensure_model(given.model), threads=1)
     try:
         halves = ["development", *(["held out"] if given.held_out else [])]
-        for half in halves:
-            await report(f"own pairs, {half}", own_cases(half), encoder, misses=given.misses)
+        for half in [*halves, *(["fresh"] if given.held_out else [])]:
+            cases = own_cases(half)
+            await report(f"own pairs, {half}", cases, encoder, misses=given.misses)
+            for kind in KINDS if given.kinds else ():
+                await report(f"  {kind}", of_kind(cases, kind), encoder, misses=False)
             await report(f"own pairs, {half}, words alone", own_cases(half), None, misses=False)
         for number, half in enumerate(halves):
             cases = halueval_cases(given.data, number)
