@@ -30,7 +30,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "vade eval", "vade eval lab", "vade status", "vade doctor",
         "vade config", "vade config show", "vade config check", "vade model", "vade model fetch",
         "vade migrate", "vade stop", "vade worker", "vade jobs", "vade jobs list",
-        "vade jobs retry", "vade changes",
+        "vade jobs retry", "vade changes", "vade plan",
     }  # fmt: skip
 
 

@@ -93,6 +93,14 @@ class PostgresRecords:
             record=row["record"],
         )
 
+    async def queries(self, scope: Scope, limit: int) -> list[str]:
+        """Return what was searched for, each text once, the newest first."""
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(
+                _SQL["asked_texts"], {"tenant": scope.tenant, "limit": limit}
+            )
+            return [row["text"] async for row in cursor]
+
     async def turns(self, scope: Scope, conversation_id: ConversationId) -> list[tuple[str, str]]:
         keys = {
             "tenant": scope.tenant,

@@ -41,6 +41,14 @@ FROM chunk c JOIN document d ON d.tenant = c.tenant AND d.current_revision = c.r
 WHERE c.tenant = %(tenant)s AND c.document = %(id)s::uuid
 ORDER BY c.ordinal
 
+-- name: some_texts
+-- In an order that says nothing about them, and is the same again.
+SELECT c.text
+FROM chunk c JOIN document d ON d.tenant = c.tenant AND d.current_revision = c.revision
+WHERE c.tenant = %(tenant)s
+ORDER BY hashtext(c.id::text), c.id
+LIMIT %(limit)s::int
+
 -- name: history
 SELECT r.id, r.number, r.state, r.reason, r.content_hash, r.ingested_by, r.accepted_at,
        r.published_at, nullif(r.valid_from, '-infinity') AS valid_from,
