@@ -422,8 +422,8 @@ def measured(options: argparse.Namespace) -> list[dict[str, Any]]:
             if key.endswith(("leaks", "short")):
                 middle[key] = sum(one[key] for one in own)
         result.append({"row": row.name, "chunks": options.chunks} | middle)
-    for row, one in zip(rows, result, strict=True):
-        one |= row.loaded | row.ask(do="last")
+    for row, figures in zip(rows, result, strict=True):
+        figures.update(row.loaded | row.ask(do="last"))
         row.end()
     return result
 
