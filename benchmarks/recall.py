@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from bench_support import SCOPE, Lookup, opened_line, report
 from ingest_peers import GivenChunks, GivenTexts
+from numpy.typing import NDArray
 from search_corpus import (
     LABELS,
     Questions,
@@ -59,7 +60,7 @@ SIFT_HELD_OUT = 200
 
 async def dense_row(
     app: App,
-    vectors: Sequence[Any],
+    vectors: NDArray[np.float32],
     name: str,
     *,
     allowed: int,

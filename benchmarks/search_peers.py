@@ -214,8 +214,9 @@ async def _restored(home: Path, gone: Sequence[int], chunks: int) -> None:
     corpus = made(chunks)
     wanted = {f"d{document}" for document in gone}
     embedder = Lookup(dict(zip(corpus.texts, corpus.vecs, strict=True)))
-    parts = {"parser": GivenTexts(), "chunking": GivenChunks(), "home": home}
-    async with opened_line(embedder, **parts) as line:
+    async with opened_line(
+        embedder, parser=GivenTexts(), chunking=GivenChunks(), home=home
+    ) as line:
         back = [source for source in sources(corpus) if source.uri in wanted]
         await line.app.ingest(back, scope=SCOPE)
 
@@ -271,12 +272,11 @@ def one_round(store: Store, questions: Sequence[int], held: int, limit: float) -
     row |= {f"hybrid_{name}": value for name, value in own.items()}
     row["rows"] = statistics.fmean(len(numbers) for numbers in found)
     for name, tenants in (("1%", large_tenant), ("0.1%", small_tenant)):
-        own, found = timed(
-            store,
-            lambda question, tenants=tenants: store.filtered(question, tenants(question)),
-            questions,
-            limit,
-        )
+
+        def filtered(question: int, tenants: Callable[[int], str] = tenants) -> list[int]:
+            return store.filtered(question, tenants(question))
+
+        own, found = timed(store, filtered, questions, limit)
         row |= {f"{name}_{key}": value for key, value in own.items()}
         pairs = list(zip(questions, found, strict=False))
         row[f"{name}_leaks"] = sum(

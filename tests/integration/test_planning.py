@@ -20,7 +20,7 @@ from vademecum.postgres.graph import PostgresGraph
 from vademecum.postgres.index import PostgresIndex
 from vademecum.postgres.pool import Pool
 
-CHUNKS = 400
+CHUNKS, DOCUMENTS = 240, 4
 
 
 @pytest.fixture
@@ -28,9 +28,10 @@ async def bench(pool: Pool, database_url: str, tmp_path: Path) -> Bench:
     bench = await make_bench(pool, database_url, tmp_path)
     rng = np.random.default_rng(3)
     words = [f"w{n}" for n in range(50)]
-    await bench.ingest(
-        *(source(f"d{n}", " ".join(rng.choice(words, 8))) for n in range(CHUNKS))
-    )  # fmt: skip
+    for n in range(DOCUMENTS):  # two paragraphs of 12 words are more than a chunk of 20 tokens
+        lines = [" ".join(rng.choice(words, 12)) for _ in range(CHUNKS // DOCUMENTS)]
+        await bench.ingest(source(f"d{n}", "\n\n".join(lines)))
+    assert bench.count("chunk") == CHUNKS
     return bench
 
 

@@ -67,6 +67,18 @@ def test_a_token_keeps_a_bit_a_dimension_and_a_vector_two_bytes_a_number() -> No
     assert few.total == few.text + few.terms + few.vector + few.states
 
 
+def test_what_a_chunk_takes_is_what_was_measured() -> None:
+    """The table "What a chunk takes" of docs/explanation/performance.md, to 3 %."""
+    size = Size(
+        chunks=10_000, dimension=384, tokens=81, letters_a_token=592 / 81, terms_a_token=61 / 81
+    )
+    measured = {"text": 1629, "terms": 2821, "vector": 997, "states": 4555}
+    told = bytes_a_chunk(size, graph=False)
+    assert {name: getattr(told, name) for name in measured} == pytest.approx(measured, rel=0.03)
+    # PERFORMANCE.md, G9: at most 20 KB for a chunk of 200 tokens, its token states included.
+    assert bytes_a_chunk(Size(chunks=10_000, dimension=384), graph=False).total <= 20_000
+
+
 def test_a_graph_holds_the_vectors_once_more() -> None:
     size = Size(chunks=100_000, dimension=384)
     without, whole = bytes_a_chunk(size, graph=False), bytes_a_chunk(size, graph=True)

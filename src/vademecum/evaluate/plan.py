@@ -7,12 +7,14 @@ from dataclasses import dataclass
 # Links a node of the graph keeps on each layer, and twice as many on the lowest.
 M = 16
 _GIGA = 1e9
-# Measured; the commands stand in docs/explanation/performance.md. A row of each table beside what
-# grows with its chunk, with its share of the table's indexes.
-_TEXT_ROW, _TEXT_TOKEN = 460, 7.4
-_TERMS_ROW, _TERMS_TOKEN = 440, 22.0
-_VECTOR_ROW = 470
-_STATES_ROW = 160
+# Measured at 10,000 chunks ("What a chunk takes" in docs/explanation/performance.md): bytes of a
+# row without what grows with its chunk, with its share of the indexes and of its document's
+# rows; then bytes of each letter (in the chunk, and once more in the document's text, compressed),
+# of each different term (in the row, in its index, in the counts) and of each byte of signs.
+_TEXT_ROW, _LETTER = 620.0, 1.7
+_TERMS_ROW, _TERM = 260.0, 42.0
+_VECTOR_ROW = 230.0
+_STATES_ROW, _SIGN_BYTE = 60.0, 1.15
 # Of the local model on two cores, for a token of a passage; and of one chunk without embedding.
 _EMBED_SECONDS_A_TOKEN = 0.36e-3
 _STORE_SECONDS_A_CHUNK = 4.0e-3
@@ -23,13 +25,15 @@ _GRAPH_SECONDS_A_CHUNK = 0.5e-3
 class Size:
     """What is to be stored: `chunks` of about `tokens` tokens, each with a vector of `dimension`
     numbers of `number_bytes` bytes. `token_dimension` is that of the token states that are kept,
-    0 for none."""
+    0 for none; letters and different terms a token are those of English prose."""
 
     chunks: int
     dimension: int
     number_bytes: int = 2
     tokens: int = 200
     token_dimension: int = 384
+    letters_a_token: float = 4.2
+    terms_a_token: float = 0.55
 
     def __post_init__(self) -> None:
         if min(self.chunks, self.dimension, self.number_bytes, self.tokens) < 1:
@@ -71,19 +75,20 @@ def graph_gigabytes(size: Size) -> float:
 
 
 def bytes_a_chunk(size: Size, *, graph: bool) -> Bytes:
-    """Return what one chunk takes in our tables, from what was measured on texts of made-up words;
-    `graph` tells whether the index is large enough to have one.
+    """Return what one chunk takes in our tables, from what was measured; `graph` tells whether the
+    index is large enough to have one.
 
     The graph holds the vectors once more, and vectors are kept in 2 bytes a number, whatever is
     planned.
     """
     stored = 2.0 * size.dimension
+    signs = size.tokens * size.token_dimension / 8
     return Bytes(
-        text=_TEXT_ROW + _TEXT_TOKEN * size.tokens,
-        terms=_TERMS_ROW + _TERMS_TOKEN * size.tokens,
+        text=_TEXT_ROW + _LETTER * size.letters_a_token * size.tokens,
+        terms=_TERMS_ROW + _TERM * size.terms_a_token * size.tokens,
         vector=_VECTOR_ROW + stored,
         graph=stored + 2 * M * 8 if graph else 0.0,
-        states=_STATES_ROW + size.tokens * size.token_dimension / 8 if size.token_dimension else 0,
+        states=_STATES_ROW + _SIGN_BYTE * signs if signs else 0.0,
     )
 
 
