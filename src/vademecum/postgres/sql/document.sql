@@ -67,7 +67,9 @@ JOIN revision r ON r.tenant = c.tenant AND r.id = c.revision
 JOIN document d ON d.tenant = c.tenant AND d.id = c.document
 WHERE c.tenant = %(tenant)s AND c.id = ANY (%(ids)s::uuid[])
   AND d.access_set = ANY ((SELECT visible_access_sets())::int[])
-  AND r.valid_from <= moment_of(%(as_of)s::date) AND r.valid_until > moment_of(%(as_of)s::date)
+  -- In queries of their own, or the function is called twice a chunk, which took nine tenths of it.
+  AND r.valid_from <= (SELECT moment_of(%(as_of)s::date))
+  AND r.valid_until > (SELECT moment_of(%(as_of)s::date))
   AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
 
 -- name: lock_for_delete
