@@ -60,6 +60,8 @@ class Store(Protocol):
 
     def nearest(self, question: int, k: int) -> list[int]: ...
 
+    def before_deletions(self) -> None: ...
+
     def delete(self, document: int, chunks: Sequence[int]) -> None: ...
 
     def cpu_seconds(self) -> float: ...
@@ -106,6 +108,9 @@ class Peer:
     def nearest(self, question: int, k: int) -> list[int]:
         return _numbers(self._store.vector(self._corpus.q_vecs[question], k))
 
+    def before_deletions(self) -> None:
+        """Nothing is to be looked up."""
+
     def delete(self, document: int, chunks: Sequence[int]) -> None:
         self._store.delete(f"d{document}", [f"c{chunk}" for chunk in chunks])
 
@@ -137,7 +142,7 @@ class Ours:
         line = self._runner.run(self._stack.enter_async_context(opened))
         self._line, self._app = line, ranked(line.app, rerank=rerank)
         self._gone: list[int] = []
-        self._by_uri = {d.uri: d.id for d in self._run(self._documents())}
+        self._by_uri: dict[str, Any] = {}
         self.loaded: dict[str, Any] = {}
 
     async def _documents(self) -> Any:
@@ -168,6 +173,10 @@ class Ours:
 
     def nearest(self, question: int, k: int) -> list[int]:
         return self._search(question, mode="dense", k=k)
+
+    def before_deletions(self) -> None:
+        """Look up the ids: those that another row deleted and brought back have new ones."""
+        self._by_uri = {document.uri: document.id for document in self._run(self._documents())}
 
     def delete(self, document: int, chunks: Sequence[int]) -> None:
         from bench_support import SCOPE
@@ -305,6 +314,7 @@ def last_round(store: Store, chunks: int, targets: Sequence[int], limit: float) 
         for question in range(RECALLED)
     )
     row["memory_mib"] = store.memory_bytes() / 2**20
+    store.before_deletions()
     documents = documents_of(chunks)
     place = {chunk: number for number, own in enumerate(documents) for chunk in own}
     deletions: list[float] = []
