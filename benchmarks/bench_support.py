@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from zlib import crc32
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from vademecum.app import AVERAGE_LENGTH, App, compose
 from vademecum.catalogue import catalogue_over
 from vademecum.ingest.retain import Keep
 from vademecum.model.document import ParsedDocument, Source
-from vademecum.model.embedding import FloatArray, Role
+from vademecum.model.embedding import FloatArray, Role, TokenStates
 from vademecum.model.principal import Scope
 from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
@@ -71,15 +72,43 @@ class CountingHash(HashEmbedder):
 
 
 class Lookup(CountingHash):
-    """Vectors that are known before, found by their texts: ingestion without embedding."""
+    """Vectors that are known before, found by their texts: ingestion and search without a model.
+
+    Token states have the shape of real ones (a row a token, of the vector's dimension) and are
+    drawn from a fixed table by the token's name, so that equal tokens are equal.
+    """
+
+    _DRAWN = 4096
 
     def __init__(self, known: Mapping[str, FloatArray]) -> None:
         super().__init__(dimension=len(next(iter(known.values()))))
         self._known = known
+        rng = np.random.default_rng(11)
+        self._table = rng.standard_normal((self._DRAWN, self.space.dimension), np.float32)
 
     async def embed(self, texts: Sequence[str], role: Role) -> FloatArray:
         self.embedded += len(texts) if role == "passage" else 0
         return np.stack([self._known[text] for text in texts])
+
+    async def encode(self, texts: Sequence[str], role: Role) -> list[TokenStates]:
+        self.embedded += len(texts) if role == "passage" else 0
+        return [self._states_of(text) for text in texts]
+
+    def _states_of(self, text: str) -> TokenStates:
+        tokens = np.array([crc32(text[a:b].encode()) for a, b in self._places(text)], np.int64)
+        return TokenStates(
+            vector=self._known[text],
+            token_ids=tokens,
+            states=self._table[tokens % self._DRAWN],
+            weights=np.ones(len(tokens), np.float32),
+        )
+
+    def _places(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where each token begins and ends; blanks belong to none."""
+        before = 0
+        for end in self.ends(text):
+            yield end - len(text[before:end].lstrip()), end
+            before = end
 
 
 class Model(Embedder, TokenEncoder, Tokenizer, Protocol):
@@ -88,7 +117,7 @@ class Model(Embedder, TokenEncoder, Tokenizer, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """The product over a fresh database of its own."""
+    """The product over a database of its own; `url` is of a login that owns the schema."""
 
     app: App
     url: str

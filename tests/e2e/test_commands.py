@@ -88,6 +88,18 @@ def test_ask_quotes_and_cites(vade: Any, ingested: Any) -> None:
     assert explained["record"]["searches"][0]["candidates"]
 
 
+def test_explain_shows_the_filter_that_a_search_had(vade: Any, ingested: Any) -> None:
+    wanted = {"eq": ["season", 2026]}
+    found = vade.json("search", "turnstile", "--where", "season=2026")
+    assert vade.json("explain", found["trace_id"])["record"]["filter"] == wanted
+    assert 'filter {"eq": ["season", 2026]}' in vade("explain", found["trace_id"]).stdout
+    asked = vade.json("ask", "What does error ZX-31 mean?", "--where", "season=2026")
+    searches = vade.json("explain", asked["trace_id"])["record"]["searches"]
+    assert [search["filter"] for search in searches] == [wanted]
+    without = vade.json("search", "turnstile")
+    assert "filter" not in vade("explain", without["trace_id"]).stdout
+
+
 def test_an_unknown_code_is_not_answered_by_its_neighbour(vade: Any, ingested: Any) -> None:
     answer = vade.json("ask", "What does error ZX-32 mean?")
     assert answer["abstained"] is True

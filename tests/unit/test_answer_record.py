@@ -7,6 +7,7 @@ from uuid import UUID
 from vademecum.answer.cite import citation
 from vademecum.answer.record import answer_record, retrieval_record
 from vademecum.model.answer import Answer, Sentence, Usage
+from vademecum.model.filter_json import parse_filter
 from vademecum.model.ids import ConversationId, TraceId, TurnId
 from vademecum.model.passage import Abstention, Passage, Retrieval, Signals
 from vademecum.testing.passages import make_passage
@@ -61,7 +62,14 @@ def test_a_search_by_id_with_every_signal() -> None:
         "timings_ms": {"dense": 1.5},
         "plan": "exact",
         "fusion": {"mode": "hybrid", "method": "upper_bound"},
+        "filter": None,
     }
+
+
+def test_which_filter_a_search_had() -> None:
+    wanted = {"and": [{"eq": ["venue", "arena"]}, {"not": {"gte": ["season", 2025]}}]}
+    filtered = replace(retrieval(), filter=parse_filter(wanted))
+    assert retrieval_record(filtered)["filter"] == wanted
 
 
 def test_an_answer_with_its_searches_and_places_but_no_words_of_its_sources() -> None:

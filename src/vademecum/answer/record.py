@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from vademecum.model.answer import Answer
+from vademecum.model.filter_json import as_json
 from vademecum.model.passage import Passage, Retrieval
 
 
@@ -18,6 +19,7 @@ def retrieval_record(retrieval: Retrieval) -> dict[str, Any]:
         "timings_ms": dict(retrieval.timings_ms),
         "plan": retrieval.plan,
         "fusion": dict(retrieval.fusion),
+        "filter": as_json(retrieval.filter) if retrieval.filter else None,
     }
 
 

@@ -15,6 +15,7 @@ from vademecum.cli import evaluate as evaluate_commands
 from vademecum.cli import forget as forget_commands
 from vademecum.cli import ingest as ingest_commands
 from vademecum.cli import memories as memory_commands
+from vademecum.cli import plan as plan_commands
 from vademecum.cli import system as system_commands
 from vademecum.cli import trace as trace_commands
 from vademecum.cli import work as work_commands
@@ -55,6 +56,7 @@ _add(work_commands.worker, _SYSTEM)
 vade.add_typer(work_commands.jobs, name="jobs", rich_help_panel=_SYSTEM)
 _add(work_commands.changes, _SYSTEM)
 vade.add_typer(evaluate_commands.evaluate, name="eval", rich_help_panel=_SYSTEM)
+_add(plan_commands.plan, _SYSTEM)
 _add(system_commands.status, _SYSTEM)
 _add(system_commands.doctor, _SYSTEM)
 vade.add_typer(system_commands.config, name="config", rich_help_panel=_SYSTEM)

@@ -1,5 +1,6 @@
 """`vade explain`: what happened while one question was answered."""
 
+import json
 from dataclasses import asdict
 from typing import Annotated
 from uuid import UUID
@@ -34,6 +35,8 @@ def explain(
     out.print(f"[bold]{found.kind}[/] by {escape(found.principal)} at {when}")
     for search in record.get("searches", [record]):
         out.print(f"[cyan]{escape(search['query'])}[/]")
+        if wanted := search.get("filter"):  # not in traces of before
+            out.print(f"[dim]filter {escape(json.dumps(wanted, ensure_ascii=False))}[/]")
         table = Table(box=None, header_style="bold")
         for heading in ("rank", "dense", "keyword", "share", "final", "document"):
             table.add_column(heading)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vademecum.model.chunk import Chunk
+from vademecum.model.filter import Filter
 from vademecum.model.ids import ChunkId, DocumentId
 
 
@@ -71,7 +72,7 @@ class Abstention:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
     """What retrieval found, with everything a trace needs: `plan` tells how the dense leg searched,
-    `fusion` how the legs were merged."""
+    `fusion` how the legs were merged, `filter` which documents were asked, None for all."""
 
     query: str
     passages: tuple[Passage, ...]
@@ -80,3 +81,4 @@ class Retrieval:
     timings_ms: Mapping[str, float]
     plan: str
     fusion: Mapping[str, Any]
+    filter: Filter | None = None

@@ -113,6 +113,14 @@ class PostgresDocuments:
             )
             return [_chunk(row) async for row in cursor]
 
+    async def some_texts(self, scope: Scope, limit: int) -> list[str]:
+        """Return texts of chunks, drawn without regard to what they are; the same ones again."""
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(
+                _SQL["some_texts"], {"tenant": scope.tenant, "limit": limit}
+            )
+            return [row["text"] async for row in cursor]
+
     async def history(self, scope: Scope, document_id: DocumentId) -> list[Revision]:
         await self.get(scope, document_id)
         async with transaction(self._pool, scope) as connection:

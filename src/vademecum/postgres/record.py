@@ -44,6 +44,14 @@ class PostgresRecords:
             record=row["record"],
         )
 
+    async def queries(self, scope: Scope, limit: int) -> list[str]:
+        """Return what was searched for, each text once, the newest first."""
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(
+                _SQL["asked_texts"], {"tenant": scope.tenant, "limit": limit}
+            )
+            return [row["text"] async for row in cursor]
+
 
 async def insert_trace(connection: Connection, scope: Scope, trace: Trace) -> None:
     """Write a trace, and its audit event, in the transaction of what it tells of."""

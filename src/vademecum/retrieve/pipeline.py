@@ -132,6 +132,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
         timings_ms=notes.timings,
         plan=dense.hits.plan,
         fusion=_described(parts, query),
+        filter=query.filter,
     )
 
 

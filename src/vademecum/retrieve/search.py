@@ -32,10 +32,15 @@ class Weighed:
 
 
 async def keyword_leg(
-    reader: IndexReader, tenant: Tenant, text: str, selection: Selection, k: int
+    reader: IndexReader,
+    tenant: Tenant,
+    text: str,
+    selection: Selection,
+    k: int,
+    budget: int = BUDGET,
 ) -> KeywordHits:
-    """Return at most k hits by BM25. A word stems in each language that there is, and counts at
-    its rarest."""
+    """Return at most k hits by BM25 of about `budget` chunks. A word stems in each language that
+    there is, and counts at its rarest."""
     held = frozenset(await reader.languages())
     languages = (held | {detect(text, held)}) - {UNKNOWN}
     asked = [
@@ -46,7 +51,7 @@ async def keyword_leg(
         return KeywordHits(hits=(), shares={})
     statistics = await reader.term_statistics(sorted(set().union(*asked)))
     weighed = weigh(asked, statistics, past=selection.as_of is not None)
-    found = await reader.search_keyword(weighed.weights, statistics, selection, k, BUDGET)
+    found = await reader.search_keyword(weighed.weights, statistics, selection, k, budget)
     return KeywordHits(
         hits=tuple(Hit(chunk_id=hit.chunk_id, score=(K1 + 1) * hit.score) for hit in found),
         shares={hit.chunk_id: share((K1 + 1) * hit.score, weighed.upper_bound) for hit in found},

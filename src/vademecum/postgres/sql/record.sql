@@ -10,6 +10,19 @@ VALUES (%(tenant)s, %(id)s::uuid, %(kind)s, %(principal)s,
         coalesce((SELECT p.epoch FROM policy_epoch p WHERE p.tenant = %(tenant)s), 0),
         %(chunks)s::uuid[], %(created_at)s)
 
+-- name: asked_texts
+-- Of a search its query, of an answer those of its searches; each once, the newest first.
+SELECT q.text
+FROM trace t
+CROSS JOIN LATERAL (
+    SELECT jsonb_path_query(t.record, '$.query') #>> '{}' AS text
+    UNION ALL
+    SELECT jsonb_path_query(t.record, '$.searches[*].query') #>> '{}') AS q
+WHERE t.tenant = %(tenant)s AND q.text ~ '\S'
+GROUP BY q.text
+ORDER BY max(t.created_at) DESC, q.text
+LIMIT %(limit)s::int
+
 -- name: get_trace
 SELECT id, principal, kind, record, created_at FROM trace
 WHERE tenant = %(tenant)s AND id = %(id)s::uuid
