@@ -6,13 +6,16 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from support import OPERATOR, Bench, make_bench, source
 
 from vademecum import app
 from vademecum.errors import Forbidden, ProviderAway
+from vademecum.ingest.pipeline import ingest_revision
 from vademecum.model.document import Refused, Source
+from vademecum.model.ids import Tenant
 from vademecum.model.principal import Scope
 from vademecum.ports.jobs import Jobs, Works
 from vademecum.postgres.pool import Pool
@@ -161,3 +164,25 @@ async def test_a_principal_may_not_write_beyond_its_labels(bench: Bench) -> None
     with pytest.raises(Forbidden):
         await bench.app.ingest([source("a", TEXT, access=("role:other",))], scope=alice)
     assert await bench.found("quokka") == []
+
+
+async def test_a_worker_that_was_taken_for_dead_begins_again(bench: Bench) -> None:
+    """On a very busy machine a heartbeat comes late; whoever starts then lets go of the worker, and
+    the next job that it fetches has no worker to belong to."""
+    accepted = [
+        await bench.accept(source(f"{number}.txt", f"Paper {number} tells of lifts and doors."))
+        for number in range(12)
+    ]
+    gone = 0
+
+    async def work(tenant: Tenant, revision: UUID) -> None:
+        nonlocal gone
+        if not gone:
+            gone = len(bench.sql("DELETE FROM vademecum.procrastinate_workers RETURNING id"))
+        await ingest_revision(bench.app.ingest_parts, tenant, revision)
+
+    async with asyncio.timeout(60):
+        await bench.app.catalogue.jobs.drain({"ingest": work})
+    assert gone == 1
+    results = await bench.documents.results(OPERATOR, [a.revision_id for a in accepted])
+    assert {result.status for result in results.values()} == {"ready"}

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from vademecum.adapters.chunkers.cut import first_blank
 from vademecum.adapters.chunkers.fixed import FixedChunker
 from vademecum.adapters.chunkers.recursive import RecursiveChunker
 from vademecum.adapters.chunkers.structure import StructureChunker
@@ -227,3 +228,13 @@ def _seconds(work: object) -> float:
     started = time.process_time()
     work()
     return time.process_time() - started
+
+
+def test_an_overlap_begins_at_no_blank_that_carries_a_mark() -> None:
+    """U+0600 takes what follows into its cluster, and U+0301 stands on the blank before it."""
+    text = "one two, \u0600 \u0301 three"
+    inside = text.index("\u0600") + 1
+    assert text[inside] == " "
+    assert first_blank(text, 0, inside, len(text)) == text.index(" three")
+    assert first_blank(text, 0, 0, len(text)) == text.index(" two")
+    assert first_blank(text, 0, inside, inside + 2) is None

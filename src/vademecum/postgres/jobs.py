@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 import procrastinate
+import psycopg
+from procrastinate.exceptions import ConnectorException
 from procrastinate.psycopg_connector import PsycopgConnector
 
 from vademecum.model.ids import DocumentId, RevisionId, Tenant, new_uuid
@@ -21,6 +23,8 @@ _CONCURRENCY = 4
 _POLL_SECONDS = 5.0
 _GRACE_SECONDS = 25.0
 _SQL = load("job")
+
+_log = logging.getLogger(__name__)
 
 # The library tells of every job on its own logger; what matters is told by the work itself.
 logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
@@ -39,6 +43,22 @@ class PostgresJobs:
         await self._work(works, wait=True)
 
     async def _work(self, works: Works, *, wait: bool) -> None:
+        while not await self._worked(works, wait=wait):
+            # It was so busy that its heartbeat came late, and another process let go of it.
+            _log.warning("the worker was taken for dead, and begins again")
+
+    async def _worked(self, works: Works, *, wait: bool) -> bool:
+        """Work; False where the queue does not know this worker any more. What it had begun ends,
+        or is rescued when its lease runs out."""
+        try:
+            await self._run(works, wait=wait)
+        except ConnectorException as error:
+            if isinstance(error.__cause__, psycopg.errors.ForeignKeyViolation):
+                return False
+            raise
+        return True
+
+    async def _run(self, works: Works, *, wait: bool) -> None:
         async with self._queue(works) as queue:
             await queue.run_worker_async(
                 queues=list(works),

@@ -132,10 +132,14 @@ def next_cluster(text: str, start: int, place: int, stop: int) -> int:
     return cluster.end() if cluster else place
 
 
-def first_blank(text: str, start: int, limit: int) -> int | None:
-    """Return the first white space in [start, limit)."""
-    found = _BLANK.search(text, start, limit)
-    return found.start() if found else None
+def first_blank(text: str, start: int, place: int, limit: int) -> int | None:
+    """Return the first place in [place, limit) before white space; at `start`, at or before it, no
+    letter cluster is cut."""
+    while found := _BLANK.search(text, place, limit):
+        if is_boundary(text, start, found.start()):
+            return found.start()
+        place = found.start() + 1
+    return None
 
 
 def is_boundary(text: str, start: int, place: int) -> bool:

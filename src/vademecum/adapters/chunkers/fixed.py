@@ -74,7 +74,7 @@ class FixedChunker:
         if not self._overlap or end >= stop:
             return skip_blanks(ruler.text, end, stop)
         place = max(start + 1, ruler.before(end, self._overlap))
-        blank = first_blank(ruler.text, place, place + (end - place) // _NEAR)
+        blank = first_blank(ruler.text, start, place, place + (end - place) // _NEAR)
         place = blank or next_cluster(ruler.text, start, place, end)
         return skip_blanks(ruler.text, place, stop)
 
