@@ -31,8 +31,9 @@ lint: $(VENV)/developed ## style, layers, import cycles
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-logo
 
-types: $(VENV)/developed ## types, strictly
+types: $(VENV)/developed ## types, strictly, of the benchmarks too: nothing else calls them
 	$(BIN)/mypy
+	$(BIN)/mypy benchmarks
 
 fmt: $(VENV)/developed ## format, and mend what can be mended
 	$(BIN)/ruff format .

@@ -29,7 +29,7 @@ from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.embedders.e5_convert import ModelFiles, open_model
 from vademecum.adapters.embedders.e5_tokenizer import BOS, EOS, PAD, E5Tokenizer
 from vademecum.adapters.embedders.local_e5 import LocalE5
-from vademecum.ingest.embed import BATCH, embed_missing
+from vademecum.ingest.embed import BATCH, Encoders, Passage, embed_missing
 
 Ids = list[list[int]]
 # Texts a batch, and the most tokens of a batch: ways to divide the same sorted texts.
@@ -91,7 +91,8 @@ def generated_chunks(count: int) -> list[str]:
 
 async def timed_product(model: LocalE5, texts: Sequence[str]) -> None:
     """Embed as ingestion does: `BATCH` texts at a time, known vectors looked up before."""
-    embedded = await embed_missing(texts, {}, model)
+    passages = [Passage(text=text, language="en") for text in texts]
+    embedded = await embed_missing(passages, {}, Encoders(embedder=model, encoder=model))
     assert not embedded.failed
 
 

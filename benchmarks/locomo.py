@@ -36,8 +36,9 @@ from numpy.typing import NDArray
 
 from vademecum.adapters.embedders.e5_convert import ensure_model
 from vademecum.memory.turns import MOST_TURNS, TurnParts, encode_query, index_turns, score
-from vademecum.model.conversation import DEFAULT_PERSONA, Turn
+from vademecum.model.conversation import Turn
 from vademecum.model.ids import ConversationId, TurnId, new_uuid
+from vademecum.model.memory import DEFAULT_PERSONA
 from vademecum.model.principal import Scope
 from vademecum.postgres.conversation.turns import PostgresTurns
 from vademecum.rank.fuse import RRF_K, reciprocal_rank

@@ -137,7 +137,9 @@ def pira(data: Path, language: str, asked: Sequence[str]) -> Collection:
     """The abstracts of both parts in one language, with the questions in each of the languages
     `asked`. An abstract is known by its English text."""
     rows = [
-        row | {"part": part} for part in ("validation", "test") for row in _pira_rows(data, part)
+        dict(row) | {"part": part}
+        for part in ("validation", "test")
+        for row in _pira_rows(data, part)
     ]
     numbers: dict[str, int] = {}
     for row in rows:
