@@ -61,7 +61,7 @@ _YEAR_LAST = regex.compile(r"(?<![\d.,/-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2
 _DAY_MONTH = regex.compile(
     r"(?<![\d.,/-])(\d{1,2})/(\d{1,2})(?![\d/])|(\d{1,2})\s*月\s*(\d{1,2})\s*日"
 )
-_MOST_DAYS = 31
+_MOST_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _day_month(match: regex.Match[str]) -> Iterator[Day]:
 
 def _numeric(first: int, second: int, year: str | None) -> Iterator[Day]:
     day, month = (first, second) if second <= 12 else (second, first)
-    if 1 <= month <= 12 and 1 <= day <= _MOST_DAYS:
+    if _exists(month, day):
         swapped = first <= 12 and second <= 12
         yield Day(int(year) if year else None, month, day, swapped)
 
@@ -157,8 +157,12 @@ def _month_alone(match: regex.Match[str]) -> Iterator[Day]:
 
 
 def _valid(year: str | None, month: int, day: str) -> Iterator[Day]:
-    if 1 <= month <= 12 and 1 <= int(day) <= _MOST_DAYS:
+    if _exists(month, int(day)):
         yield Day(int(year) if year else None, month, int(day))
+
+
+def _exists(month: int, day: int) -> bool:
+    return 1 <= month <= 12 and 1 <= day <= _MOST_DAYS[month - 1]
 
 
 def is_month(word: str) -> bool:

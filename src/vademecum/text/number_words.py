@@ -4,7 +4,8 @@ import regex
 
 from vademecum.text.normalise import fold
 
-# "One" and its like are mostly articles, so they count for nothing. A word that is a number in one
+# "One" and its like are mostly articles, so they count only as the last part of a number
+# ("twenty-one", "vinte e um"). A word that is a number in one
 # language only, and a common word of another, stands in `_AMBIGUOUS`.
 _SMALL = {
     2: "two dois duas", 3: "three tres", 4: "four quatro cuatro", 5: "five cinco",
@@ -32,10 +33,12 @@ _VALUES = {word: value for value, words in _SMALL.items() for word in words.spli
 _HUNDRED = frozenset(["hundred", "cem", "cento", "cien", "ciento"])
 _THOUSAND = frozenset(["thousand", "mil"])
 _AMBIGUOUS = {("ten", "en"): 10, ("once", "es"): 11, ("dos", "es"): 2, ("doce", "es"): 12}
+_ONE = frozenset(["one", "um", "uma", "un", "uno", "una"])
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _CAPITAL_NEXT = regex.compile(r"\s+\p{Lu}")
 _CAPITAL_BEFORE = regex.compile(r"\p{Lu}[\p{L}\p{M}]*\s+$")
 _BETWEEN = regex.compile(r"(?:\s+|-)(?:(?:e|y|and)\s+)?")
+_BEFORE_ONE = regex.compile(r"-|\s+(?:e|y)\s+")
 
 
 def with_digits(text: str, language: str) -> str:
@@ -54,7 +57,10 @@ def _spelled(text: str, language: str) -> list[tuple[int, int, int]]:
     found: list[tuple[int, int, int]] = []
     run: list[tuple[int, int, int]] = []
     for match in _WORD.finditer(text):
-        value = _value(fold(match.group()), language)
+        word = fold(match.group())
+        value = _value(word, language)
+        if word in _ONE and run and _BEFORE_ONE.fullmatch(text, run[-1][1], match.start()):
+            value = 1
         if value is None or _is_in_name(text, match):
             continue
         if run and not _BETWEEN.fullmatch(text, run[-1][1], match.start()):
