@@ -512,6 +512,7 @@ async def test_deleting_a_conversation_takes_its_traces_and_no_others(bench: Ben
         "postgres.turns": (2, 2, 0),
         "postgres.turn_units": (2, 2, 0),
         "postgres.traces": (1, 1, 0),
+        "postgres.memories": (0, 0, 0),
     }
     assert bench.tables_with("zqmine") == []
     assert bench.tables_with("zqother")

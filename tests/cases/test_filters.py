@@ -10,7 +10,6 @@ import pytest
 from made_filters import INJECTED_KEY, INJECTED_VALUE
 from support import OPERATOR, Bench, make_bench, source
 
-from vademecum import app as app_module
 from vademecum.cli.main import run
 from vademecum.cli.options import COMMON, Common
 from vademecum.errors import InvalidFilter
@@ -18,7 +17,9 @@ from vademecum.model.filter import Filter
 from vademecum.model.filter_json import parse_filter, where
 from vademecum.model.principal import Scope
 from vademecum.model.query import Mode
+from vademecum.opening import search_rules
 from vademecum.postgres.pool import Pool
+from vademecum.settings import SearchSettings, Settings
 
 TEXT = "The turnstile of the north gate opens at nine."
 NEIGHBOUR = Scope.for_operator("neighbour")
@@ -225,5 +226,6 @@ async def test_re_26_an_or_gives_no_more_than_k(bench: Bench, mode: Mode) -> Non
 
 
 def test_the_setting_lists_names() -> None:
-    assert app_module._names("venue, note of day,,season ") == {"venue", "note of day", "season"}
-    assert app_module._names("") == frozenset()
+    listed = SearchSettings(filter_keys="venue, note of day,,season ")
+    assert search_rules(Settings(search=listed)).filter_keys == {"venue", "note of day", "season"}
+    assert search_rules(Settings()).filter_keys == frozenset()

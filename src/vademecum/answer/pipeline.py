@@ -82,13 +82,14 @@ async def _answered(
     searching = clock.monotonic()
     asked = _bounded(question_parts(meant.text if meant.how == "model" else ask.question))
     texts = _texts(asked, ask, talk.past, meant)
-    searches, recall = await _found(parts, scope, ask, talk, meant, texts, draft)
+    forgone: list[str] = []
+    searches, recall = await _found(parts, scope, ask, talk, meant, texts, forgone)
     timings["retrieve"] = 1000 * (clock.monotonic() - searching)
     passages = _merged(searches)
     yield Retrieved(passages=passages)
 
     sight = Sight(store=parts.retrieve.store, scope=scope, as_of=ask.as_of)
-    draft.degraded += [part for search in searches for part in search.degraded]
+    draft.degraded += [part for search in searches for part in search.degraded] + forgone
     writing = clock.monotonic()
     mode: AnswerMode = "extractive"
     if parts.language_model is not None and (passages or (recall is not None and recall.all)):
@@ -126,18 +127,18 @@ async def _found(
     talk: Talk,
     meant: StandAlone,
     texts: Sequence[str],
-    draft: Draft,
+    forgone: list[str],
 ) -> tuple[list[Retrieval], Recall | None]:
-    """Search for each part and recall memories, all at once."""
+    """Search for each part and recall memories, all at once; `forgone` takes what memory lacks."""
     if parts.memory is None:
         return await _search(parts, scope, ask, meant, texts), None
     remembering = asyncio.create_task(recalled(parts.memory, scope, ask, talk))
     try:
         searches = await _search(parts, scope, ask, meant, texts)
-        recall = await in_time(remembering, parts.memory.seconds, draft.degraded)
+        recall = await in_time(remembering, parts.memory.seconds, forgone)
     finally:
         remembering.cancel()
-    draft.degraded += recall.degraded if recall is not None else ()
+    forgone += recall.degraded if recall is not None else ()
     return searches, recall
 
 
