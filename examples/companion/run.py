@@ -75,7 +75,7 @@ class Shown:
     documents: tuple[str, ...]
     answer: str
     degraded: tuple[str, ...]
-    active: tuple[str, ...]
+    remembered: tuple[str, ...]
     history: tuple[str, ...]
 
 
@@ -216,13 +216,11 @@ async def tell(app: App, steps: Sequence[Step]) -> list[Shown]:
     return shown
 
 
-async def _shown(
-    app: App, step: Step, answer: Answer | None, written: Sequence[Prompt]
-) -> Shown:
+async def _shown(app: App, step: Step, answer: Answer | None, written: Sequence[Prompt]) -> Shown:
     prompt = sections(written[-1]) if written else {}
     told = "\n".join(prompt.get("profile", ()) + prompt.get("memories", ()))
     found = answer.memories if answer else ()
-    active = await app.memories(scope=SCOPE)
+    remembered = await app.memories(scope=SCOPE)
     history = await app.memories(scope=SCOPE, states=("superseded",))
     return Shown(
         step=step,
@@ -231,7 +229,7 @@ async def _shown(
         documents=tuple(section.splitlines()[0] for section in prompt.get("source", ())),
         answer=answer.text if answer else "",
         degraded=answer.degraded if answer else (),
-        active=_texts(active),
+        remembered=_texts(remembered),
         history=_texts(history),
     )
 
@@ -260,7 +258,7 @@ def show(shown: Shown) -> None:
     for part in shown.degraded:
         print(f"   without      {part}")
     print("   remembered afterwards:")
-    _list("active", shown.active)
+    _list("in use", shown.remembered)
     _list("superseded", shown.history)
 
 
@@ -295,13 +293,15 @@ def as_json(shown: Shown) -> dict[str, Any]:
         "documents": list(shown.documents),
         "answer": shown.answer,
         "degraded": list(shown.degraded),
-        "active": list(shown.active),
+        "remembered": list(shown.remembered),
         "superseded": list(shown.history),
     }
 
 
 async def main(*, as_text: bool) -> int:
-    steps = [Step(**step) for step in tomllib.loads((HERE / "story.toml").read_text("utf-8"))["step"]]
+    steps = [
+        Step(**step) for step in tomllib.loads((HERE / "story.toml").read_text("utf-8"))["step"]
+    ]
 
     def progress(line: str) -> None:
         print(line, file=sys.stderr)
