@@ -8,7 +8,6 @@ from uuid import UUID
 
 import regex
 import typer
-from rich.table import Table
 
 from vademecum.app import App
 from vademecum.app import open as open_app
@@ -22,6 +21,7 @@ from vademecum.model.memory import (
     STAGES,
     STATES,
     Kind,
+    Memory,
     Remembered,
     Stage,
 )
@@ -116,17 +116,21 @@ def list_memories(
         print_json({"memories": [memory_json(m) for m in found], "scope": scope_json(scope)})
         return
     if not found:
-        out.print("nothing is remembered yet: `vade remember TEXT` does it")
-        return
-    table = Table(box=None, header_style="bold")
-    for heading in ("id", "state", "kind", "pinned", "since", "text"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "id")
-    for m in found:
-        table.add_row(
-            str(m.id), m.state, m.kind, "yes" if m.pinned else "", f"{m.known_from:%Y-%m-%d}",
-            escape(m.text),
-        )  # fmt: skip
-    out.print(table)
+        past = "nothing was remembered on that day"
+        out.print(past if as_of else "nothing is remembered yet: `vade remember TEXT` does it")
+    for memory in found:
+        _show_listed(memory)
+
+
+def _show_listed(memory: Memory) -> None:
+    """Print a memory, and below it what tells it apart: on a narrow terminal, too."""
+    told = [memory.state, memory.kind, f"since {memory.known_from:%Y-%m-%d}"]
+    if memory.pinned:
+        told.append("pinned")
+    if memory.expires_at is not None:
+        told.append(f"expires {memory.expires_at:%Y-%m-%d %H:%M}")
+    out.print(escape(memory.text))
+    out.print(f"  [dim]{memory.id}  {' · '.join(told)}[/]")
 
 
 @memories.command("show")
