@@ -301,11 +301,11 @@ def test_a_listed_memory_is_told_apart_below_its_text(
         return found
 
     monkeypatch.setattr(memories, "with_app", with_app)
+    expires = "expires 2026-12-02 09:30"
     assert vade("memories", "list") == 0
     assert capsys.readouterr().out.splitlines() == [
         "I like tea",
-        f"  {memory.id}  active · preference · since 2026-11-30 · pinned"
-        " · expires 2026-12-02 09:30",
+        f"  {memory.id}  active · preference · since 2026-11-30 · pinned · {expires}",
     ]
     found.clear()
     assert vade("memories", "list", "--as-of", "2026-11-01") == 0
