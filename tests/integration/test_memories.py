@@ -361,3 +361,77 @@ async def test_the_known_situations_with_the_real_model(bench: Bench, e5: LocalE
     gift = await real.app.recall("I need to find a gift", scope=ANA, conversation_id=talk)
     assert gift.memories[0].memory.text == "My sister loves pottery"
     assert gift.degraded == ()
+
+
+async def said(bench: Bench, talk: ConversationId | None, *turns: str) -> list[str]:
+    """What the turns of one conversation are answered."""
+    answers = []
+    for turn in turns:
+        answer = (await ask(bench, None, turn, scope=ANA, conversation_id=talk)).answer
+        talk = answer.conversation_id
+        answers.append(answer.text)
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("turns", "answer", "left"),
+    [
+        (
+            ("recuerda que me gusta el té negro", "eso está mal, me gusta el té verde"),
+            "Corregido: Me gusta el té verde",
+            ["Me gusta el té verde", "Eu moro em Serra Verde"],
+        ),
+        (
+            ("recuerda que me gusta el té negro", "olvida eso"),
+            "Olvidado.",
+            ["Eu moro em Serra Verde"],
+        ),
+    ],
+)
+async def test_an_order_is_about_what_was_spoken_of_last_also_if_known_from_elsewhere(
+    bench: Bench, turns: tuple[str, ...], answer: str, left: list[str]
+) -> None:
+    await bench.app.remember("Me gusta el té negro", scope=ANA)
+    answers = await said(bench, None, "lembre que eu moro em Serra Verde", *turns)
+    assert answers == [
+        "Guardado: Eu moro em Serra Verde",
+        "Ya lo sabía: Me gusta el té negro",
+        answer,
+    ]
+    assert [memory.text for memory in await bench.app.memories(scope=ANA)] == left
+
+
+async def test_a_memory_that_an_answer_only_used_is_not_what_an_order_is_about(
+    bench: Bench,
+) -> None:
+    talk = (await ask(bench, None, "Remember that I own a boat", scope=ANA)).answer.conversation_id
+    # The younger of the two, so that it would be taken if being used were enough.
+    await bench.app.remember("I am allergic to peanuts", scope=ANA, pinned=True)
+    model = ScriptedModel(["You are allergic to peanuts."])
+    used = await ask(bench, model, "dinner ideas", scope=ANA, conversation_id=talk)
+    assert used.answer.text == "You are allergic to peanuts."
+    assert await said(bench, talk, "Forget that.") == ["Forgotten."]
+    texts = [memory.text for memory in await bench.app.memories(scope=ANA)]
+    assert texts == ["I am allergic to peanuts"]
+
+
+@pytest.mark.parametrize(
+    ("turn", "answer"),
+    [
+        ("remember that I play chess", "Nothing was saved or changed: this question is temporary."),
+        (
+            "esqueça que eu jogo xadrez",
+            "Nada foi guardado nem mudado: esta pergunta é temporária.",
+        ),
+        ("eso está mal, es verde", "No se guardó ni cambió nada: esta pregunta es temporal."),
+    ],
+)
+async def test_a_temporary_order_says_that_nothing_was_kept(
+    bench: Bench, turn: str, answer: str
+) -> None:
+    told = await bench.app.ask(turn, scope=ANA, temporary=True)
+    assert told.text == answer
+    assert (told.conversation_id, told.turn_id) == (None, None)
+    assert bench.count("memory") == bench.count("turn") == bench.count("conversation") == 0
+    trace = await bench.app.catalogue.records.trace(ANA, told.trace_id)
+    assert trace.record == {"temporary": True}

@@ -4,13 +4,14 @@ import json
 import sys
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from vademecum.answer.cite import citation
-from vademecum.cli import ask, documents, options
+from vademecum.cli import ask, documents, memories, options
 from vademecum.cli.ingest import pair
 from vademecum.cli.main import run
 from vademecum.cli.options import COMMON, Common, scope_of
@@ -18,8 +19,11 @@ from vademecum.cli.output import Work
 from vademecum.errors import UsageError
 from vademecum.model.answer import Answer, Checked, Done, Event, Retrieved, Sentence, Usage
 from vademecum.model.ids import ConversationId, DocumentId, TraceId, TurnId
+from vademecum.model.memory import Memory, MemoryVersion, Recalled
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt, StoreReceipt
+from vademecum.remembering import MemoryStory
+from vademecum.testing.memories import make_memory
 from vademecum.testing.passages import make_passage
 
 ID = UUID(int=7)
@@ -198,6 +202,66 @@ def an_answer(*, abstained: bool) -> Answer:
     )
 
 
+def remembered(text: str, number: int) -> Recalled:
+    return Recalled(memory=make_memory(text, number=number), score=None, signals=None)
+
+
+@pytest.mark.parametrize("abstained", [False, True])
+def test_what_is_remembered_stands_beside_quotations(abstained: bool, capsys: Any) -> None:
+    own = (remembered("I am allergic to peanuts", 1),)
+    ask.show_answer(replace(an_answer(abstained=abstained), memories=own))
+    assert "  remembered: I am allergic to peanuts\n" in capsys.readouterr().out
+
+
+def test_of_what_is_remembered_a_written_answer_shows_what_it_rests_on(capsys: Any) -> None:
+    own = (remembered("I am allergic to peanuts", 1), remembered("I own a boat", 2))
+    rests = replace(_SENTENCE, text="You sail.", markers=(), memories=(own[1].memory.id,))
+    answer = an_answer(abstained=False)
+    ask.show_answer(replace(answer, mode="generated", sentences=(rests,), memories=own))
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "You sail.", "no space where a marker would stand"
+    assert [line for line in shown if "remembered" in line] == ["  remembered: I own a boat"]
+
+
+def test_an_order_does_not_repeat_its_memory(capsys: Any) -> None:
+    said = replace(_SENTENCE, text="Saved: I own a boat", markers=())
+    answer = replace(
+        an_answer(abstained=False), text=said.text, sentences=(said,), citations=(), passages=()
+    )
+    ask.show_answer(replace(answer, memories=(remembered("I own a boat", 1),)))
+    assert capsys.readouterr().out == "Saved: I own a boat\n"
+
+
+def test_a_memory_is_shown_as_a_person_reads_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    memory = make_memory(
+        "I am allergic to peanuts and cashews", pinned=True, sensitive=frozenset({"health"})
+    )
+    before = MemoryVersion(
+        version=1,
+        kind="profile_fact",
+        text="I am allergic to peanuts",
+        true_from=None,
+        true_until=None,
+        known_from=memory.known_from,
+        known_until=memory.known_from,
+    )
+    story = MemoryStory(memory=memory, versions=(before,))
+
+    def with_app(work: Callable[..., Any]) -> MemoryStory:
+        return story
+
+    monkeypatch.setattr(memories, "with_app", with_app)
+    assert vade("memories", "show", str(memory.id)) == 0
+    shown = dict(line.strip().split("  ", 1) for line in capsys.readouterr().out.splitlines())
+    assert shown["pinned"] == "yes"
+    assert shown["sensitive"] == "health"
+    assert shown["known from"] == "2026-11-30 12:00"
+    assert shown["until 2026-11-30 12:00"] == "I am allergic to peanuts"
+    assert not {"expires at", "client", "reason", "superseded by"} & set(shown)
+
+
 _SENTENCE = Sentence(text="Doors open at nine.", markers=(1,), support="supported")
 
 
@@ -225,3 +289,24 @@ async def test_sentences_are_shown_as_they_come(abstained: bool, capsys: Any) ->
     # Without --stream nothing is shown before the end.
     assert await ask._follow(stream(), ask._unshown) == answer
     assert shown[1:] == ([] if abstained else [""])
+
+
+def test_a_listed_memory_is_told_apart_below_its_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    memory = make_memory(pinned=True, expires_at=datetime(2026, 12, 2, 9, 30, tzinfo=UTC))
+    found = [memory]
+
+    def with_app(work: Callable[..., Any]) -> list[Memory]:
+        return found
+
+    monkeypatch.setattr(memories, "with_app", with_app)
+    expires = "expires 2026-12-02 09:30"
+    assert vade("memories", "list") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "I like tea",
+        f"  {memory.id}  active · preference · since 2026-11-30 · pinned · {expires}",
+    ]
+    found.clear()
+    assert vade("memories", "list", "--as-of", "2026-11-01") == 0
+    assert capsys.readouterr().out == "nothing was remembered on that day\n"

@@ -51,6 +51,11 @@ _SAID: dict[str, dict[Spoken, str]] = {
         "pt": "Nada foi guardado: diga em uma frase curta.",
         "es": "No se guardó nada: dilo en una frase corta.",
     },
+    "temporary": {
+        "en": "Nothing was saved or changed: this question is temporary.",
+        "pt": "Nada foi guardado nem mudado: esta pergunta é temporária.",
+        "es": "No se guardó ni cambió nada: esta pregunta es temporal.",
+    },
     "away": {
         "en": "Nothing was saved or changed: my memory does not answer right now.",
         "pt": "Nada foi guardado nem mudado: a minha memória não responde agora.",
@@ -85,28 +90,25 @@ class _Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """The turn that gives an order, in the place that is kept for it."""
+    """The turn that gives an order."""
 
     ask: Ask
     talk: Talk
-    place: Begun
-
-    @property
-    def persona(self) -> str:
-        return self.place.persona
 
 
 async def obey(
     parts: AnswerParts, memory: MemoryParts, scope: Scope, told: Told, command: Command
 ) -> AsyncGenerator[Event, None]:
     """Do what the turn orders, say what was saved, forgotten or corrected, or that nothing was, in
-    the language of the order, and record the turn."""
+    the language of the order, and record the turn. A temporary turn has no place that an order
+    could be kept with, so nothing is done but to say so."""
     clock = parts.retrieve.clock
     started = clock.monotonic()
     yield Retrieved(passages=())
-    source = MemorySource(kind="turn", words=told.ask.question, turn_id=told.place.question_id)
     try:
-        done = await _done(memory, scope, told, command, source)
+        done = _Outcome(name="temporary")
+        if told.talk.place is not None:
+            done = await _done(memory, scope, told.ask.question, told.talk.place, command)
     except ServiceAway as error:
         done = _Outcome(name="away", degraded=(f"memory: {error.code}",))
     text = _SAID[done.name][command.language].format(text=done.memory.text if done.memory else "")
@@ -121,10 +123,11 @@ async def obey(
 
 
 async def _done(
-    memory: MemoryParts, scope: Scope, told: Told, command: Command, source: MemorySource
+    memory: MemoryParts, scope: Scope, words: str, begun: Begun, command: Command
 ) -> _Outcome:
-    place = (memory, scope, told.persona, told.place.conversation_id)
-    offer = Offer(text=command.text, source=source, persona=told.persona)
+    place = (memory, scope, begun.persona, begun.conversation_id)
+    source = MemorySource(kind="turn", words=words, turn_id=begun.question_id)
+    offer = Offer(text=command.text, source=source, persona=begun.persona)
     try:
         if command.verb == "forget":
             return _Outcome(name=await forget(*place, command.text))
@@ -150,6 +153,7 @@ def _kept(done: Remembered) -> _Outcome:
 
 def _answer(told: Told, sentence: Sentence, done: _Outcome, milliseconds: float) -> Answer:
     shown: Sequence[Memory] = [done.memory] if done.memory else []
+    place = told.talk.place
     return Answer(
         question=told.ask.question,
         text=sentence.text,
@@ -161,9 +165,9 @@ def _answer(told: Told, sentence: Sentence, done: _Outcome, milliseconds: float)
         degraded=done.degraded,
         usage=Usage(prompt_tokens=0, completion_tokens=0),
         timings_ms={"total": milliseconds},
-        conversation_id=told.place.conversation_id,
-        turn_id=told.place.answer_id,
+        conversation_id=place.conversation_id if place else None,
+        turn_id=place.answer_id if place else None,
         trace_id=told.talk.trace_id,
-        asked_turn_id=told.place.question_id,
+        asked_turn_id=place.question_id if place else None,
         memories=tuple(Recalled(memory=m, score=None, signals=None) for m in shown),
     )

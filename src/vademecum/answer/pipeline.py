@@ -62,11 +62,10 @@ async def answer(parts: AnswerParts, scope: Scope, ask: Ask) -> AsyncGenerator[E
 def _events(
     parts: AnswerParts, scope: Scope, ask: Ask, talk: Talk, draft: Draft
 ) -> AsyncGenerator[Event, None]:
-    # An order is kept with the turn that gave it, so a temporary question gives none.
-    command = read_command(ask.question) if parts.memory and talk.place else None
-    if command is None or parts.memory is None or talk.place is None:
+    command = read_command(ask.question) if parts.memory else None
+    if command is None or parts.memory is None:
         return _answered(parts, scope, ask, talk, draft)
-    return obey(parts, parts.memory, scope, Told(ask=ask, talk=talk, place=talk.place), command)
+    return obey(parts, parts.memory, scope, Told(ask=ask, talk=talk), command)
 
 
 async def _answered(

@@ -246,7 +246,8 @@ def show_sentence(sentence: Sentence, *, quoted: bool) -> None:
     else:
         text = escape(sentence.text)
         text = f"“{text}”" if quoted and sentence.markers else text
-        out.print(f"{text} [{_SUPPORT[sentence.support]}]{markers}[/]")
+        marked = f" [{_SUPPORT[sentence.support]}]{markers}[/]" if markers else ""
+        out.print(f"{text}{marked}")
 
 
 def show_rest(answer: Answer) -> None:
@@ -255,12 +256,21 @@ def show_rest(answer: Answer) -> None:
         out.print(f"[yellow]{escape(answer.text)}[/]")
         for place in list(dict.fromkeys(_place(passage) for passage in answer.passages))[:3]:
             out.print(f"[dim]  nearest: {escape(place)}[/]")
-        _show_degraded(answer.degraded)
-        return
     shown: set[tuple[object, ...]] = set()
     for citation in answer.citations:
         _show_citation(citation, shown)
+    _show_remembered(answer)
     _show_degraded(answer.degraded)
+
+
+def _show_remembered(answer: Answer) -> None:
+    """Print what is remembered beside quotations, which cannot use it, and what a written answer
+    rests on; an order's answer says its memory already."""
+    named = {memory_id for sentence in answer.sentences for memory_id in sentence.memories}
+    for recalled in answer.memories:
+        beside = answer.mode == "extractive" or recalled.memory.id in named
+        if beside and recalled.memory.text not in answer.text:
+            out.print(f"[dim]  remembered: {escape(recalled.memory.text)}[/]")
 
 
 def _place(passage: Passage) -> str:

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import typer
-from rich.table import Table
 
 from vademecum.catalogue import Catalogue
 from vademecum.cli.documents import show_receipt, with_catalogue
@@ -25,7 +24,8 @@ def conversation_id(text: str) -> ConversationId:
         return ConversationId(UUID(text))
     except ValueError as error:
         raise UsageError(
-            f"{text!r} is not the id of a conversation", hint="copy it from an answer's JSON"
+            f"{text!r} is not the id of a conversation",
+            hint="`vade conversations list` shows the ids",
         ) from error
 
 
@@ -49,15 +49,10 @@ def list_conversations(
     if not found:
         out.print("no conversations yet: `vade ask` begins one")
         return
-    table = Table(box=None, header_style="bold")
-    for heading in ("id", "persona", "turns", "last used", "title"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "id")
     for c in found:
-        table.add_row(
-            str(c.id), escape(c.persona), str(c.turns), f"{c.last_at:%Y-%m-%d %H:%M}",
-            escape(c.title),
-        )  # fmt: skip
-    out.print(table)
+        out.print(escape(c.title))
+        told = f"{c.turns} turns · last used {c.last_at:%Y-%m-%d %H:%M} · {c.persona}"
+        out.print(f"  [dim]{c.id}  {escape(told)}[/]")
 
 
 @conversations.command("show")

@@ -1,4 +1,4 @@
-"""`vade remember`, `vade recall`, `vade memories`: what is remembered of a person."""
+"""`vade remember`, `vade memories`: what is remembered of a person."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,22 +8,20 @@ from uuid import UUID
 
 import regex
 import typer
-from rich.table import Table
 
 from vademecum.app import App
 from vademecum.app import open as open_app
 from vademecum.cli.options import COMMON, As, AsOf, command, day_of, scope_json, scope_of
-from vademecum.cli.output import escape, memory_json, out, print_json, recalled_json, working
+from vademecum.cli.output import escape, memory_json, out, print_json, working
 from vademecum.errors import UsageError
-from vademecum.model.ids import ConversationId, MemoryId
+from vademecum.model.ids import MemoryId
 from vademecum.model.memory import (
     DEFAULT_PERSONA,
     KINDS,
     STAGES,
     STATES,
     Kind,
-    Recall,
-    Recalled,
+    Memory,
     Remembered,
     Stage,
 )
@@ -35,7 +33,9 @@ memories = typer.Typer(
 )
 T = TypeVar("T")
 Id = Annotated[str, typer.Argument(metavar="ID", help="a memory's id")]
-Persona = Annotated[str, typer.Option("--persona", metavar="NAME", help="which side of the app")]
+PersonaOption = Annotated[
+    str, typer.Option("--persona", metavar="NAME", help="which side of the app")
+]
 KindOption = Annotated[
     str | None, typer.Option("--kind", metavar="KIND", help=f"one of {', '.join(KINDS)}")
 ]
@@ -54,7 +54,7 @@ _SPAN = regex.compile(r"(\d{1,6})\s*([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def _with_app(work: Callable[[App], Awaitable[T]]) -> T:
+def with_app(work: Callable[[App], Awaitable[T]]) -> T:
     async def run() -> T:
         with working("opening", quiet=COMMON.json) as shown:
             async with open_app(COMMON.settings(), tell=shown.tell) as app:
@@ -63,7 +63,7 @@ def _with_app(work: Callable[[App], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def _person(principal: str | None) -> Scope:
+def person_of(principal: str | None) -> Scope:
     """Return the scope of whose memories are meant; nobody's but one person's are ever."""
     return scope_of(LOCAL_PRINCIPAL if principal is None else principal, None)
 
@@ -75,12 +75,12 @@ def remember(
     importance: Importance = None,
     pin: Annotated[bool, typer.Option("--pin", help="always keep it at hand")] = False,
     expires: Expires = None,
-    persona: Persona = DEFAULT_PERSONA,
+    persona: PersonaOption = DEFAULT_PERSONA,
 ) -> None:
     """Remember one statement of a person; what is known already is confirmed, not doubled."""
-    scope = _person(principal)
+    scope = person_of(principal)
     wanted, until = kind_named(kind), expiry(expires)
-    done = _with_app(
+    done = with_app(
         lambda app: app.remember(
             text,
             scope=scope,
@@ -92,44 +92,6 @@ def remember(
         )
     )
     _show_done(done, scope)
-
-
-def recall(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="the message it may matter for")],
-    principal: As = None,
-    conversation: Annotated[
-        str | None,
-        typer.Option("--conversation", metavar="ID", help="its last message counts as well"),
-    ] = None,
-    persona: Persona = DEFAULT_PERSONA,
-    stage: StageOption = None,
-    as_of: AsOf = None,
-) -> None:
-    """Show what would be remembered of a person for a message, and why."""
-    scope = _person(principal)
-    known = stage_named(stage)
-    talk = ConversationId(_uuid(conversation, "a conversation")) if conversation else None
-    found = _with_app(
-        lambda app: app.recall(
-            text,
-            scope=scope,
-            conversation_id=talk,
-            persona=persona,
-            stage=known,
-            as_of=day_of(as_of),
-        )
-    )
-    if COMMON.json:
-        print_json(_recall_json(found) | {"scope": scope_json(scope)})
-        return
-    for recalled in found.profile:
-        out.print(f"[bold]always[/]  {escape(recalled.memory.text)}")
-    for recalled in found.memories:
-        _show_recalled(recalled)
-    if not found.all:
-        out.print("nothing is remembered that matters here")
-    for part in found.degraded:
-        out.print(f"[yellow]without {escape(part)}[/]")
 
 
 @memories.command("list")
@@ -145,44 +107,48 @@ def list_memories(
     as_of: AsOf = None,
 ) -> None:
     """List what is remembered of a person, or was believed on a day."""
-    scope = _person(principal)
+    scope = person_of(principal)
     states = STATES if every else None
-    found = _with_app(
+    found = with_app(
         lambda app: app.memories(scope=scope, persona=persona, states=states, as_of=day_of(as_of))
     )
     if COMMON.json:
         print_json({"memories": [memory_json(m) for m in found], "scope": scope_json(scope)})
         return
     if not found:
-        out.print("nothing is remembered yet: `vade remember TEXT` does it")
-        return
-    table = Table(box=None, header_style="bold")
-    for heading in ("id", "state", "kind", "pinned", "since", "text"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "id")
-    for m in found:
-        table.add_row(
-            str(m.id), m.state, m.kind, "yes" if m.pinned else "", f"{m.known_from:%Y-%m-%d}",
-            escape(m.text),
-        )  # fmt: skip
-    out.print(table)
+        past = "nothing was remembered on that day"
+        out.print(past if as_of else "nothing is remembered yet: `vade remember TEXT` does it")
+    for memory in found:
+        _show_listed(memory)
+
+
+def _show_listed(memory: Memory) -> None:
+    """Print a memory, and below it what tells it apart: on a narrow terminal, too."""
+    told = [memory.state, memory.kind, f"since {memory.known_from:%Y-%m-%d}"]
+    if memory.pinned:
+        told.append("pinned")
+    if memory.expires_at is not None:
+        told.append(f"expires {memory.expires_at:%Y-%m-%d %H:%M}")
+    out.print(escape(memory.text))
+    out.print(f"  [dim]{memory.id}  {' · '.join(told)}[/]")
 
 
 @memories.command("show")
 @command
 def show(memory_id: Id, principal: As = None) -> None:
     """Show all that is known of a memory: where it comes from, and what it said before."""
-    scope = _person(principal)
-    story = _with_app(lambda app: app.memory(_id(memory_id), scope=scope))
+    scope = person_of(principal)
+    story = with_app(lambda app: app.memory(_id(memory_id), scope=scope))
     values = _story_json(story)
     if COMMON.json:
         print_json(values)
         return
     for key, value in values.items():
-        if key != "versions":
-            out.print(f"[bold]{key:>14}[/]  {escape(str(value))}")
+        if key != "versions" and (told := _told(value)):
+            out.print(f"[bold]{key.replace('_', ' '):>22}[/]  {escape(told)}")
     for version in story.versions:
-        until = f"{version.known_until:%Y-%m-%d %H:%M}"
-        out.print(f"[dim]{'until ' + until:>14}  {escape(version.text)}[/]")
+        until = f"until {version.known_until:%Y-%m-%d %H:%M}"
+        out.print(f"[dim]{until:>22}  {escape(version.text)}[/]")
 
 
 @memories.command("edit")
@@ -198,9 +164,9 @@ def edit(
     expires: Expires = None,
 ) -> None:
     """Change what a memory says, its kind, importance or expiry."""
-    scope = _person(principal)
+    scope = person_of(principal)
     wanted, until = kind_named(kind), expiry(expires)
-    done = _with_app(
+    done = with_app(
         lambda app: app.edit_memory(
             _id(memory_id),
             scope=scope,
@@ -217,30 +183,30 @@ def edit(
 @command
 def pin(memory_id: Id, principal: As = None) -> None:
     """Keep a memory always at hand."""
-    _pin(memory_id, _person(principal), pinned=True)
+    _pin(memory_id, person_of(principal), pinned=True)
 
 
 @memories.command("unpin")
 @command
 def unpin(memory_id: Id, principal: As = None) -> None:
     """Keep a memory at hand only where it matters."""
-    _pin(memory_id, _person(principal), pinned=False)
+    _pin(memory_id, person_of(principal), pinned=False)
 
 
 @memories.command("confirm")
 @command
 def confirm(memory_id: Id, principal: As = None) -> None:
     """Say that a memory is right; one that waited counts from now on."""
-    scope = _person(principal)
-    _show_done(_with_app(lambda app: app.confirm(_id(memory_id), scope=scope)), scope)
+    scope = person_of(principal)
+    _show_done(with_app(lambda app: app.confirm(_id(memory_id), scope=scope)), scope)
 
 
 @memories.command("reject")
 @command
 def reject(memory_id: Id, principal: As = None) -> None:
     """Erase a memory that waits for the person's word."""
-    scope = _person(principal)
-    _with_app(lambda app: app.reject(_id(memory_id), scope=scope))
+    scope = person_of(principal)
+    with_app(lambda app: app.reject(_id(memory_id), scope=scope))
     _show_erased(memory_id)
 
 
@@ -248,13 +214,13 @@ def reject(memory_id: Id, principal: As = None) -> None:
 @command
 def forget(memory_id: Id, principal: As = None) -> None:
     """Erase a memory with its history and its place in the index."""
-    scope = _person(principal)
-    _with_app(lambda app: app.forget_memory(_id(memory_id), scope=scope))
+    scope = person_of(principal)
+    with_app(lambda app: app.forget_memory(_id(memory_id), scope=scope))
     _show_erased(memory_id)
 
 
 def _pin(memory_id: str, scope: Scope, *, pinned: bool) -> None:
-    memory = _with_app(lambda app: app.pin(_id(memory_id), scope=scope, pinned=pinned))
+    memory = with_app(lambda app: app.pin(_id(memory_id), scope=scope, pinned=pinned))
     if COMMON.json:
         print_json({"memory": memory_json(memory)})
     else:
@@ -285,22 +251,18 @@ def _show_erased(memory_id: str) -> None:
         out.print("[green]erased[/]")
 
 
-def _show_recalled(recalled: Recalled) -> None:
-    out.print(f"[bold]{recalled.score or 0:.3f}[/]   {escape(recalled.memory.text)}")
-    if recalled.signals is not None:
-        signals = recalled_json(recalled)["signals"]
-        told = " · ".join(f"{name} {value:.3f}" for name, value in signals.items())
-        out.print(f"        [dim]{told}[/]")
-
-
-def _recall_json(found: Recall) -> dict[str, Any]:
-    return {
-        "profile": [recalled_json(recalled) for recalled in found.profile],
-        "memories": [recalled_json(recalled) for recalled in found.memories],
-        "stage": found.stage,
-        "degraded": list(found.degraded),
-        "timings_ms": dict(found.timings_ms),
-    }
+def _told(value: object) -> str:
+    """Return a value as a person reads it, "" for what is not known or is not so."""
+    match value:
+        case None | False:
+            return ""
+        case True:
+            return "yes"
+        case datetime():
+            return f"{value:%Y-%m-%d %H:%M}"
+        case frozenset():
+            return ", ".join(sorted(map(str, value)))
+    return str(value)
 
 
 def _story_json(story: MemoryStory) -> dict[str, Any]:
@@ -354,10 +316,10 @@ def expiry(text: str | None) -> datetime | None:
 
 
 def _id(text: str) -> MemoryId:
-    return MemoryId(_uuid(text, "a memory"))
+    return MemoryId(uuid_of(text, "a memory"))
 
 
-def _uuid(text: str, what: str) -> UUID:
+def uuid_of(text: str, what: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:

@@ -25,7 +25,7 @@ async def forget(
     text: str,
 ) -> Forgotten:
     """Erase the one memory that says the text, or speaks of it; without a text the last one that
-    was taken from this conversation. Where several fit, none is erased."""
+    this conversation was about. Where several fit, none is erased."""
     if text:
         meant = await _meant(parts, scope, persona, text)
     else:
@@ -48,7 +48,7 @@ async def correct(
     *,
     fragment: bool,
 ) -> Remembered | None:
-    """Rewrite the memory that was last taken from this conversation; a `fragment` replaces its last
+    """Rewrite the memory that this conversation was last about; a `fragment` replaces its last
     part. None where there is none, or where it cannot be told which part is meant."""
     last = await _last(parts, scope, persona, conversation_id)
     if last is None:

@@ -188,7 +188,8 @@ class MemoryStore(Protocol):
     async def last_of(
         self, scope: Scope, persona: str, conversation_id: ConversationId
     ) -> Memory | None:
-        """Return the memory that was last taken from a turn of this conversation."""
+        """Return the memory that was last taken from a turn of this conversation, or that an
+        order in it was last about."""
         ...
 
     async def learned_from(self, scope: Scope, turn_id: TurnId) -> list[Memory]:

@@ -58,12 +58,16 @@ WHERE t.tenant = %(tenant)s AND t.conversation = %(conversation)s::uuid
 ORDER BY t.position DESC LIMIT 1
 
 -- name: last_of
+-- What an order said was known already came from elsewhere, and is what was spoken of all the same.
 SELECT m.*, m.state AS state_now
 FROM memory m
-JOIN turn t ON t.tenant = %(tenant)s AND t.id = m.source_turn
-WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s
-  AND m.persona = %(persona)s AND t.conversation = %(conversation)s::uuid
+JOIN turn t ON t.tenant = %(tenant)s AND t.conversation = %(conversation)s::uuid
+WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.persona = %(persona)s
   AND m.state = 'active' AND (m.expires_at IS NULL OR m.expires_at > now())
+  AND (t.id = m.source_turn
+       OR (m.id = ANY (t.used_memories)
+           AND EXISTS (SELECT FROM trace x WHERE x.tenant = %(tenant)s AND x.id = t.trace
+                       AND x.record ? 'command')))
 ORDER BY t.position DESC, m.id DESC LIMIT 1
 
 -- name: neighbours

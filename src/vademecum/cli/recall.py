@@ -1,0 +1,114 @@
+"""`vade recall`: what would be remembered of a person for a message, and what was said of it."""
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from vademecum.app import App
+from vademecum.cli.memories import (
+    PersonaOption,
+    StageOption,
+    person_of,
+    stage_named,
+    uuid_of,
+    with_app,
+)
+from vademecum.cli.options import COMMON, As, AsOf, day_of, scope_json
+from vademecum.cli.output import escape, out, print_json, recalled_json
+from vademecum.model.ids import ConversationId
+from vademecum.model.memory import DEFAULT_PERSONA, Recall, Recalled
+from vademecum.model.turn_unit import RecalledTurn, RecalledTurns
+
+# Of what was said before, in one recall; and letters of each on a terminal.
+_MOST_TURNS = 5
+_MOST_SHOWN = 200
+
+
+def recall(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="the message it may matter for")],
+    principal: As = None,
+    conversation: Annotated[
+        str | None,
+        typer.Option("--conversation", metavar="ID", help="its last message counts as well"),
+    ] = None,
+    persona: PersonaOption = DEFAULT_PERSONA,
+    stage: StageOption = None,
+    as_of: AsOf = None,
+) -> None:
+    """Show what would be remembered of a person for a message, and why, and what was said of it."""
+    scope = person_of(principal)
+    known, day = stage_named(stage), day_of(as_of)
+    talk = ConversationId(uuid_of(conversation, "a conversation")) if conversation else None
+
+    async def both(app: App) -> tuple[Recall, RecalledTurns]:
+        found = app.recall(
+            text, scope=scope, conversation_id=talk, persona=persona, stage=known, as_of=day
+        )
+        # Turns are not kept as they stood on a day: what was said is said.
+        if day is not None:
+            return await found, RecalledTurns(turns=(), conversations=(), degraded=())
+        turns = app.recall_turns(text, scope=scope, k=_MOST_TURNS, persona=persona)
+        return await asyncio.gather(found, turns)
+
+    found, turns = with_app(both)
+    degraded = dict.fromkeys([*found.degraded, *turns.degraded])
+    if COMMON.json:
+        print_json(
+            _recall_json(found)
+            | {"turns": [_turn_json(turn) for turn in turns.turns], "degraded": list(degraded)}
+            | {"scope": scope_json(scope)}
+        )
+        return
+    for recalled in found.profile:
+        out.print(f"[bold]always[/]  {escape(recalled.memory.text)}")
+    for recalled in found.memories:
+        _show_recalled(recalled)
+    if not found.all:
+        out.print("nothing is remembered that matters here")
+    _show_turns(turns)
+    for part in degraded:
+        out.print(f"[yellow]without {escape(part)}[/]")
+
+
+def _show_recalled(recalled: Recalled) -> None:
+    out.print(f"[bold]{recalled.score or 0:.3f}[/]   {escape(recalled.memory.text)}")
+    if recalled.signals is not None:
+        signals = recalled_json(recalled)["signals"]
+        told = " · ".join(f"{name} {value:.3f}" for name, value in signals.items())
+        out.print(f"        [dim]{told}[/]")
+
+
+def _show_turns(found: RecalledTurns) -> None:
+    if found.turns:
+        out.print("[bold]said before[/], what is nearest first")
+    for recalled in found.turns:
+        turn = recalled.turn
+        said = " ".join(turn.text.split())
+        out.print(
+            f"  [dim]{turn.created_at:%Y-%m-%d}[/] {escape(turn.speaker or turn.role)}:"
+            f" {escape(said[:_MOST_SHOWN])}{'…' if len(said) > _MOST_SHOWN else ''}"
+        )
+
+
+def _turn_json(recalled: RecalledTurn) -> dict[str, Any]:
+    """Return a turn that was found; its score compares within one recall only."""
+    turn = recalled.turn
+    return {
+        "turn_id": turn.id,
+        "conversation_id": recalled.conversation_id,
+        "role": turn.role,
+        "said_at": turn.created_at,
+        "text": turn.text,
+        "score": recalled.score,
+    }
+
+
+def _recall_json(found: Recall) -> dict[str, Any]:
+    return {
+        "profile": [recalled_json(recalled) for recalled in found.profile],
+        "memories": [recalled_json(recalled) for recalled in found.memories],
+        "stage": found.stage,
+        "degraded": list(found.degraded),
+        "timings_ms": dict(found.timings_ms),
+    }
