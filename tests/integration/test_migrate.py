@@ -386,7 +386,8 @@ async def _works(url: str, owner_url: str | None, home: Path, superuser: str) ->
         assert await bench.app.catalogue.jobs.rescue() == 0
         accepted = await bench.accept(source("b", paragraphs(["numbat"])))
         bench.sql("DELETE FROM vademecum.procrastinate_jobs")
-        assert await bench.app.catalogue.jobs.rescue() == 2, "a revision and a conversation"
+        # The revision, and each conversation: one more where this runs a second time.
+        assert await bench.app.catalogue.jobs.rescue() == 1 + bench.count("conversation")
         (again,) = await bench.ingest(source("b", paragraphs(["numbat"])))
         assert (again.id, again.status) == (accepted.document_id, "ready")
         for document in (result, again):
