@@ -290,6 +290,20 @@ async def test_a_text_that_says_more_than_the_words_is_not_taken(
     assert await texts(bench) == said
 
 
+async def test_what_says_nothing_of_the_person_is_not_shown_to_the_model(
+    pool: Pool, database_url: str, tmp_path: Path
+) -> None:
+    def greedy(prompt: Prompt) -> str:
+        return reply(fact(1, "Dinner ideas, please"), fact(1, "The museum is closed"))
+
+    model = ScriptedModel(greedy)
+    bench = await opened(pool, database_url, tmp_path, model)
+    await say(bench, "Dinner ideas, please.", "The museum is closed.")
+    assert await learned(bench) == 0
+    assert model.prompts == []
+    assert await texts(bench) == []
+
+
 async def test_health_waits_for_consent_and_secrets_are_not_kept(
     pool: Pool, database_url: str, tmp_path: Path
 ) -> None:

@@ -31,7 +31,7 @@ from vademecum.text.inert import inert
 from vademecum.text.language import detect
 from vademecum.text.normalise import fold
 from vademecum.text.people.commands import Command, read_command
-from vademecum.text.people.said import statements
+from vademecum.text.people.said import statements, tells_of_speaker
 from vademecum.text.people.statements import statement
 from vademecum.text.relative_days import told_days
 
@@ -134,10 +134,16 @@ def _told(seen: Unlearned) -> dict[int, _Told]:
         after = orders[seen.turns[place + 1].id] if place + 1 < len(seen.turns) else None
         if after is not None and after.verb == "forget" and not after.text:
             continue
-        kept = tuple(s for s in statements(turn.text) if not _taken_back(s, later))
+        kept = tuple(s for s in statements(turn.text) if _is_own(s) and not _taken_back(s, later))
         if kept:
             told.append(_Told(turn=turn, sentences=kept, said_on=seen.days[turn.id]))
     return dict(enumerate(told, start=1))
+
+
+def _is_own(sentence: str) -> bool:
+    """Return whether a sentence may tell of its speaker. In Portuguese and Spanish the verb alone
+    may say so, and in other languages we cannot tell."""
+    return detect(sentence, _LIKELY) != "en" or tells_of_speaker(sentence)
 
 
 def _taken_back(sentence: str, later: Sequence[Command | None]) -> bool:

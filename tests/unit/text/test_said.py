@@ -2,7 +2,7 @@
 
 import pytest
 
-from vademecum.text.people.said import is_earnest, own_words, statements
+from vademecum.text.people.said import is_earnest, own_words, statements, tells_of_speaker
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,10 @@ def test_the_earnest_sentences_of_a_turn_are_kept_in_order() -> None:
 )
 def test_what_is_quoted_or_pasted_is_left_out(turn: str, own: str) -> None:
     assert own_words(turn) == own
+
+
+def test_a_sentence_of_the_speaker_names_them() -> None:
+    assert tells_of_speaker("I'm left-handed")
+    assert tells_of_speaker("Our house is small")
+    assert not tells_of_speaker("Dinner ideas")
+    assert not tells_of_speaker("The museum is closed")

@@ -94,6 +94,17 @@ def is_earnest(sentence: str) -> bool:
     return True
 
 
+_OF_SPEAKER = regex.compile(
+    r"(?<!\p{L})(?:i|i(?:'|’)(?:m|ve|d|ll)|my|me|mine|myself|we|we(?:'|’)(?:re|ve)|our|ours|us)(?!\p{L})"
+)
+
+
+def tells_of_speaker(sentence: str) -> bool:
+    """Return whether an English sentence speaks of its speaker, or of who is theirs. "Dinner ideas"
+    and "it rains" do not."""
+    return _OF_SPEAKER.search(fold(sentence)) is not None
+
+
 _REQUEST = regex.compile(
     r"[,;]\s+(?:so\s+|and\s+)?(?:can|could|would|will)\s+you\b"
     r"|[,;]\s+(?:voce\s+|vc\s+)?(?:pode|poderia|consegue)\b|[,;]\s+(?:puedes|podrias|puede)\b"
