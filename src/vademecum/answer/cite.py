@@ -21,7 +21,7 @@ from vademecum.model.answer import Citation, Sentence, Support
 from vademecum.model.passage import Passage
 from vademecum.ports.embedder import TokenEncoder
 from vademecum.text.content import content_words
-from vademecum.text.language import detect
+from vademecum.text.language import RULED, detect
 from vademecum.text.normalise import fold
 from vademecum.text.orders import asks_for_orders, is_active, is_request
 
@@ -39,7 +39,6 @@ _AS_NEAR = 0.04
 # An answer of so few words is a part of a sentence: its question is the rest.
 _MOST_WORDS_OF_FRAGMENT = 5
 _ASKED_ELSEWHERE = 0.06
-_LANGUAGES = frozenset(["en", "es", "pt"])
 _ORDER: tuple[Support, ...] = ("unsupported", "partly", "supported")
 
 
@@ -131,7 +130,7 @@ class Gate:
     async def _is_beside_the_question(self, page: Page, place: Sequence[int]) -> bool:
         if not self._question:
             return False
-        asked = read(self._question, detect(self._question, _LANGUAGES))
+        asked = read(self._question, detect(self._question, RULED))
         places = windows(asked, page, asked.soft, size=1)
         near = await self._nearness.measure(self._question, asked, page, places)
         honest = [n.score for i, n in enumerate(near) if i not in page.orders]
@@ -148,7 +147,7 @@ class Gate:
 
     async def _verdicts(self, text: str, cited: Sequence[int]) -> dict[int, Verdict]:
         exact = {m: verdict for m in cited if (verdict := self._exact(m, text)) is not None}
-        language = detect(text, _LANGUAGES)
+        language = detect(text, RULED)
         found = {
             m: exact[m] if m in exact else await self._compare(m, text, language) for m in cited
         }
@@ -223,7 +222,7 @@ class Gate:
     async def _fragment(self, claim: Reading, page: Page, held: Sequence[int]) -> Verdict:
         """Return what the sentences that hold a short answer give it: it must stand where the
         passage speaks of what was asked."""
-        asked = read(self._question, detect(self._question, _LANGUAGES))
+        asked = read(self._question, detect(self._question, RULED))
         places = windows(claim, page, asked.soft)
         near = await self._nearness.measure(self._question, claim, page, places)
         holding = [i for i, p in enumerate(places) if any(p.first <= n <= p.last for n in held)]
@@ -275,7 +274,7 @@ class Gate:
             return None
         spans: dict[int, list[Verdict]] = {}
         for part in parts:
-            found = {m: await self._compare(m, part, detect(text, _LANGUAGES)) for m in cited}
+            found = {m: await self._compare(m, part, detect(text, RULED)) for m in cited}
             marker = max(found, key=lambda m: _ORDER.index(found[m].support))
             if found[marker].support == "unsupported":
                 return None

@@ -13,9 +13,8 @@ from vademecum.model.ids import MemoryId
 from vademecum.model.memory import DEFAULT_PERSONA, Recall, Recalled
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask
-from vademecum.text.language import detect
+from vademecum.text.language import RULED, detect
 
-_LANGUAGES = frozenset(["en", "es", "pt"])
 # A memory is said by the person, and answered to them: who is spoken to tells nothing apart.
 _SPOKEN_TO = regex.compile(
     r"\b(?:you|your|yours|yourself|voc[êe]|te|ti|tu|teu|tua|teus|tuas|usted|tus|contigo|consigo)\b",
@@ -78,7 +77,7 @@ def reason_and_rest(text: str) -> tuple[str, str] | None:
 
 def _one(text: str, memories: Sequence[Recalled]) -> MemoryId | None:
     stated = _SPOKEN_TO.sub(" ", text)
-    language = detect(stated, _LANGUAGES)
+    language = detect(stated, RULED)
     for recalled_memory in memories:
         memory = recalled_memory.memory
         page = read_page(memory.text, "", memory.language)

@@ -10,7 +10,7 @@ from vademecum.model.memory import Memory, Remembered
 from vademecum.model.principal import Scope
 from vademecum.ports.memory import Changes
 from vademecum.text.content import alike, content_words
-from vademecum.text.language import detect
+from vademecum.text.language import RULED, detect
 from vademecum.text.people.commands import amended
 from vademecum.text.people.statements import canonical
 
@@ -67,7 +67,7 @@ async def _last(
 
 async def _meant(parts: MemoryParts, scope: Scope, persona: str, text: str) -> list[Memory]:
     """Return the memories that say the text; where none does, those that hold all its words."""
-    language = detect(text, frozenset(["en", "es", "pt"]))
+    language = detect(text, RULED)
     own = fact(text, language)
     near = await parts.store.sharing(scope, persona, keys_of(scope, own, language))
     related = [(m, relation(own, fact(m.text, m.language))) for m in near]

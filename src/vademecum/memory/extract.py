@@ -28,7 +28,7 @@ from vademecum.text.clauses import clauses, contradicts
 from vademecum.text.content import alike, content_words
 from vademecum.text.facts import facts, lacking
 from vademecum.text.inert import inert
-from vademecum.text.language import detect
+from vademecum.text.language import RULED, detect
 from vademecum.text.normalise import fold
 from vademecum.text.people.commands import Command, read_command
 from vademecum.text.people.said import statements, tells_of_speaker
@@ -42,7 +42,6 @@ _FEWEST_WORDS = 2
 _FEWEST_STATED = 3
 # What a model calls whoever speaks.
 _THE_SPEAKER = frozenset(["user", "person", "speaker", "usuario", "usuaria", "pessoa", "persona"])
-_LIKELY = frozenset(["en", "es", "pt"])
 _log = logging.getLogger(__name__)
 
 SYSTEM = f"""\
@@ -143,11 +142,11 @@ def _told(seen: Unlearned) -> dict[int, _Told]:
 def _is_own(sentence: str) -> bool:
     """Return whether a sentence may tell of its speaker. In Portuguese and Spanish the verb alone
     may say so, and in other languages we cannot tell."""
-    return detect(sentence, _LIKELY) != "en" or tells_of_speaker(sentence)
+    return detect(sentence, RULED) != "en" or tells_of_speaker(sentence)
 
 
 def _taken_back(sentence: str, later: Sequence[Command | None]) -> bool:
-    own = fact(sentence, detect(sentence, _LIKELY))
+    own = fact(sentence, detect(sentence, RULED))
     return any(
         relation(own, fact(order.text, order.language)) in ("same", "less", "more")
         for order in later
@@ -199,7 +198,7 @@ async def _keep(
 
 
 def _says(memory: Memory, offer: Offer) -> bool:
-    language = detect(offer.text, _LIKELY)
+    language = detect(offer.text, RULED)
     own = fact(offer.text, language)
     return relation(own, fact(memory.text, memory.language)) in ("same", "less")
 
@@ -217,7 +216,7 @@ def checked(proposal: Proposal, told: _Told | None, persona: str) -> Offer | Non
     sentence = next((s for s in told.sentences if wanted in _bare(s)), None)
     if sentence is None:
         return None
-    language = detect(sentence, _LIKELY)
+    language = detect(sentence, RULED)
     text = proposal.text if _says_no_more(proposal.text, sentence, language) else sentence
     days = told_days(text, told.said_on, language)
     if days.first is None:
@@ -243,7 +242,7 @@ def _says_no_more(text: str, sentence: str, language: str) -> bool:
     """Return whether a statement is a whole one in the sentence's language, about whom the sentence
     is about, and holds no word, number, day or code that it lacks, nor denies what it says, nor
     says what it denies."""
-    if len(text.split()) < _FEWEST_STATED or detect(text, _LIKELY) != language:
+    if len(text.split()) < _FEWEST_STATED or detect(text, RULED) != language:
         return False
     held = content_words(sentence)
     added = [word for word in content_words(text) if word not in _THE_SPEAKER]

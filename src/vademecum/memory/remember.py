@@ -30,7 +30,7 @@ from vademecum.model.memory import (
 )
 from vademecum.model.principal import Scope
 from vademecum.ports.memory import Changes, Keys, MemoryIndexRow, Rewriting, Verdict
-from vademecum.text.language import detect
+from vademecum.text.language import RULED, detect
 from vademecum.text.normalise import clean
 from vademecum.text.orders import is_order
 from vademecum.text.people.secrets import holds_secret
@@ -39,7 +39,6 @@ from vademecum.text.people.statements import canonical, statement
 
 INSTRUCTION = "instruction"
 _VITAL_IMPORTANCE = 0.9
-_LIKELY = frozenset(["en", "es", "pt"])
 # Words of a new memory by which its neighbours are looked for.
 _MOST_SHARED = 24
 _EMBED_SECONDS = 10.0
@@ -130,7 +129,7 @@ async def edit(
                 "what is history cannot be rewritten", hint="edit the memory that took its place"
             )
         words = _checked(text)
-        language = detect(words, _LIKELY)
+        language = detect(words, RULED)
     own = await asyncio.to_thread(fact, words, language)
     keys = keys_of(scope, own, language)
     if text is not None and words != known.text:
@@ -168,7 +167,7 @@ def read_offer(offer: Offer) -> NewMemory:
         persona=offer.persona,
         kind=offer.kind or kind_of(text),
         text=text,
-        language=detect(text, _LIKELY),
+        language=detect(text, RULED),
         importance=importance,
         emotion=offer.emotion,
         confidence=offer.confidence or ("medium" if offer.origin == "extracted" else "high"),
@@ -205,7 +204,7 @@ def kind_of(text: str) -> Kind:
 def keys_of(scope: Scope, own: Fact, language: str) -> Keys:
     """Return what finds the neighbours of a fact among the person's memories."""
     digest = hashlib.blake2b(fingerprint_words(own.text).encode(), digest_size=16)
-    asked = asked_terms(content(own.text), _LIKELY | {language}, scope)
+    asked = asked_terms(content(own.text), RULED | {language}, scope)
     shared = sorted({term for same in asked[:_MOST_SHARED] for term in same})
     topic = own.said.topic if own.said is not None else ""
     return Keys(fingerprint=digest.hexdigest(), topic=topic, terms=shared)

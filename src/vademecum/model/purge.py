@@ -1,7 +1,7 @@
 """What proves a deletion, and what is written down of it?"""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -51,6 +51,21 @@ def subject_of(tenant: Tenant, principal: Principal) -> bytes:
     """Return the hash by which a person stands in the ledger, 32 bytes of SHA-256. Whoever guesses
     the name can tell that it is there, and nothing else."""
     return hashlib.sha256(f"{tenant}\0{principal}".encode()).digest()
+
+
+def counted(before: Mapping[str, int], after: Mapping[str, int]) -> list[StoreReceipt]:
+    """Return a receipt for each table of the database, from its rows before and after a deletion;
+    one that is not counted after it has none left."""
+    return [
+        StoreReceipt(
+            store=f"postgres.{store}",
+            found=found,
+            deleted=found - after.get(store, 0),
+            left=after.get(store, 0),
+            why="",
+        )
+        for store, found in before.items()
+    ]
 
 
 def added_up(receipts: Iterable[StoreReceipt]) -> tuple[StoreReceipt, ...]:

@@ -14,7 +14,7 @@ from vademecum.model.document import Document, IngestResult, Revision, Source, S
 from vademecum.model.ids import ChunkId, DocumentId, RevisionId, Tenant
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.principal import Scope
-from vademecum.model.purge import StoreReceipt
+from vademecum.model.purge import counted
 from vademecum.ports.store import Accepted, Deleted, Outdated
 from vademecum.postgres.change import add_change, changes
 from vademecum.postgres.pool import Connection, Pool
@@ -204,17 +204,7 @@ class PostgresDocuments:
         await connection.execute(_SQL["delete_document"], keys)
         await add_change(connection, scope.tenant, "deleted", document_id, None)
         after = await self._count(connection, keys)
-        receipts = [
-            StoreReceipt(
-                store=f"postgres.{store}",
-                found=found,
-                deleted=found - after.get(store, 0),
-                left=after.get(store, 0),
-                why="",
-            )
-            for store, found in before.items()
-        ]
-        return Deleted(document_id=document_id, receipts=receipts, blobs=blobs)
+        return Deleted(document_id=document_id, receipts=counted(before, after), blobs=blobs)
 
     @asynccontextmanager
     async def unnamed(self, scope: Scope, blobs: Sequence[str]) -> AsyncIterator[list[str]]:

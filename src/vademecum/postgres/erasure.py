@@ -6,7 +6,7 @@ from typing import Any
 
 from vademecum.model.ids import DocumentId, Principal, Tenant, new_uuid
 from vademecum.model.principal import Scope
-from vademecum.model.purge import Erasure, StoreReceipt, subject_of
+from vademecum.model.purge import Erasure, StoreReceipt, counted, subject_of
 from vademecum.postgres.memory.store import person_key
 from vademecum.postgres.pool import Connection, Pool, clear_errors
 from vademecum.postgres.queries import load
@@ -54,8 +54,7 @@ class PostgresPeople:
             await connection.execute(_SQL["erase"], keys)
             named = await _rename(connection, keys)
             after = await _held(connection, keys)
-        receipts = [_receipt(f"postgres.{store}", n, after[store]) for store, n in before.items()]
-        return [*receipts, *(_receipt(f"postgres.{store}", n, 0) for store, n in named.items())]
+        return [*counted(before, after), *counted(named, {})]
 
     async def settle(self, erasure: Erasure, blobs_left: Sequence[str]) -> None:
         keys = {"tenant": erasure.tenant, "id": erasure.id, "blobs": list(blobs_left)}
@@ -112,10 +111,6 @@ async def _rename(connection: Connection, keys: Mapping[str, Any]) -> dict[str, 
 
 def _keys(scope: Scope, until: datetime | None) -> dict[str, Any]:
     return {"tenant": scope.tenant, "principal": scope.principal, "until": until}
-
-
-def _receipt(store: str, found: int, left: int) -> StoreReceipt:
-    return StoreReceipt(store=store, found=found, deleted=found - left, left=left, why="")
 
 
 def _erasure(row: Mapping[str, Any]) -> Erasure:

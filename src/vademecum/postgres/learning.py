@@ -5,10 +5,10 @@ from datetime import UTC, date, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from vademecum.model.conversation import Turn
 from vademecum.model.ids import ConversationId, Principal, Tenant, TurnId
 from vademecum.model.principal import Scope
 from vademecum.ports.learning import Unlearned
+from vademecum.postgres.conversation.store import turn_of
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import transaction
@@ -44,7 +44,7 @@ class PostgresLearning:
         return Unlearned(
             principal=Principal(row["principal"]),
             persona=row["persona"],
-            turns=tuple(map(_turn, turns)),
+            turns=tuple(map(turn_of, turns)),
             days={TurnId(turn["id"]): _day(turn) for turn in turns},
             forgotten=frozenset(TurnId(turn["id"]) for turn in turns if turn["forgotten"]),
             through=row["saved_through"],
@@ -60,19 +60,6 @@ class PostgresLearning:
     async def _write(self, name: str, tenant: Tenant, values: Mapping[str, Any]) -> None:
         async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
             await connection.execute(_SQL[name], {"tenant": tenant, **values})
-
-
-def _turn(row: Mapping[str, Any]) -> Turn:
-    return Turn(
-        id=TurnId(row["id"]),
-        position=row["position"],
-        role="user",
-        text=row["text"],
-        state="complete",
-        created_at=row["created_at"],
-        speaker=row["speaker"],
-        language=row["language"],
-    )
 
 
 def _day(row: Mapping[str, Any]) -> date:

@@ -7,6 +7,9 @@ import regex
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 UNKNOWN = "und"
+# The languages that our rules read: denials, numbers, orders, what people tell of themselves. A
+# short text is taken for one of them unless it is clearly in another.
+RULED = frozenset(["en", "es", "pt"])
 _LOADING = Lock()
 # In other scripts a few letters say enough, since few languages share the script.
 _SHARED_SCRIPT = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Arabic}\p{Devanagari}]")

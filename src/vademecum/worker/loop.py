@@ -15,6 +15,7 @@ from vademecum.ingest.reconcile import Reconciled, reconcile
 from vademecum.ingest.retain import Retired, retire
 from vademecum.memory.extract import learn_waiting
 from vademecum.memory.upkeep import Indexed, LetGo, index_waiting, let_go
+from vademecum.model.ids import Tenant
 from vademecum.ports.jobs import Works
 from vademecum.purge.person import resume
 
@@ -76,14 +77,17 @@ async def learn_all(app: App) -> int:
     """Learn from conversations that have gone quiet; return how many memories came of it."""
     if app.learn_parts is None:
         return 0
-    tenants = await app.reconcile_parts.upkeep.tenants()
-    return sum([await learn_waiting(app.learn_parts, tenant) for tenant in tenants])
+    return await _of_each_tenant(app, partial(learn_waiting, app.learn_parts))
 
 
 async def _erase(app: App) -> int:
     """Go on with what was to be forgotten and could not go yet; return how many are done."""
-    tenants = await app.reconcile_parts.upkeep.tenants()
-    return sum([await resume(app.catalogue.person_parts, tenant) for tenant in tenants])
+    return await _of_each_tenant(app, partial(resume, app.catalogue.person_parts))
+
+
+async def _of_each_tenant(app: App, do: Callable[[Tenant], Awaitable[int]]) -> int:
+    """Do the same for every tenant; return the sum."""
+    return sum([await do(tenant) for tenant in await app.reconcile_parts.upkeep.tenants()])
 
 
 async def _tend(app: App) -> bool:

@@ -24,7 +24,7 @@ from vademecum.model.ids import (
     new_uuid,
 )
 from vademecum.model.principal import Scope
-from vademecum.model.purge import StoreReceipt
+from vademecum.model.purge import StoreReceipt, counted
 from vademecum.model.trace import Trace
 from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
@@ -207,16 +207,7 @@ class PostgresConversations:
             await connection.execute(_SQL["delete_traces_of"], keys)
             await connection.execute(_SQL["delete_conversation"], keys)
             after = await _counts(connection, keys)
-        return [
-            StoreReceipt(
-                store=f"postgres.{store}",
-                found=found,
-                deleted=found - after[store],
-                left=after[store],
-                why="",
-            )
-            for store, found in before.items()
-        ]
+        return counted(before, after)
 
     async def unfolded(self, tenant: Tenant, conversation_id: ConversationId) -> Unfolded | None:
         scope = Scope.for_operator(tenant)

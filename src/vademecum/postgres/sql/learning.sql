@@ -12,7 +12,8 @@ WHERE c.tenant = %(tenant)s AND c.id = %(id)s::uuid AND c.saved_through > c.lear
 
 -- name: unlearned_turns
 -- The person's own words only: no answer, no summary.
-SELECT t.id, t.position, t.text, t.language, t.speaker, t.created_at, t.zone,
+SELECT t.id, t.position, t.role, t.speaker, t.text, t.state, t.reply_to, t.variant, t.language,
+       t.used_chunks, t.used_memories, t.trace, t.created_at, t.zone,
        EXISTS (SELECT FROM memory_tombstone g
                WHERE g.tenant = %(tenant)s AND g.source_turn = t.id AND g.why = 'asked') AS forgotten
 FROM turn t

@@ -27,16 +27,15 @@ _SUPPOSED = regex.compile(
       (?:if|suppose|supposing|imagine|pretend|let(?:'|’)?s\s+(?:say|pretend|imagine)|what\s+if|assuming
         |hypothetically|in\s+theory|as\s+if|i\s+wish|would\s+(?:be|have|love|like)|i(?:'|’)d\s+(?:live|be|have|move)
         |might|maybe|perhaps|could\s+be)
-      |(?:se|suponha(?:mos)?|imagine|imagina|digamos|finja|e\s+se|hipoteticamente|quem\s+dera|talvez
+      |(?:suponha(?:mos)?|imagine|imagina|digamos|finja|e\s+se|hipoteticamente|quem\s+dera|talvez
         |supondo)
-      |(?:si|supon(?:gamos)?|supongamos|imagina|digamos|y\s+si|hipoteticamente|ojala|quiza|quizas
+      |(?:supon(?:gamos)?|supongamos|imagina|digamos|y\s+si|hipoteticamente|ojala|quiza|quizas
         |tal\s+vez)
     )(?!\p{L})""",
     regex.VERBOSE,
 )
 # "Si" is also a yes with its accent, and "se" is also "himself": only at a clause's beginning.
-_CLAUSE_ONLY = regex.compile(r"(?<!\p{L})(?:se|si)(?!\p{L})")
-_CLAUSE_BEGINS = regex.compile(r"(?:^|[,;:.!?]\s*|\b(?:e|y|mas|pero|que)\s+)(?:se|si)\s")
+_IF = regex.compile(r"(?:^|[,;:.!?]\s*|\b(?:e|y|mas|pero|que)\s+)(?:se|si)\s")
 _JOKE = regex.compile(
     r"(?<!\p{L})(?:(?:ha){2,}h?|(?:he){2,}|(?:ja){2,}j?|k{3,}|rs(?:rs)+|lol|lmao|rofl|jk|j/k"
     r"|just\s+kidding|only\s+joking|i(?:'|’)?m\s+(?:kidding|joking)|brincadeira|brincando|zoeira"
@@ -84,14 +83,7 @@ def is_earnest(sentence: str) -> bool:
         return False
     if _QUESTION.search(folded) and not _stated_before_request(folded):
         return False
-    supposed = _SUPPOSED.search(folded)
-    while supposed is not None:
-        if not _CLAUSE_ONLY.fullmatch(supposed.group()):
-            return False
-        if _CLAUSE_BEGINS.search(folded):
-            return False
-        supposed = _SUPPOSED.search(folded, supposed.end())
-    return True
+    return not (_SUPPOSED.search(folded) or _IF.search(folded))
 
 
 _OF_SPEAKER = regex.compile(
