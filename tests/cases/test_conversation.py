@@ -299,7 +299,7 @@ async def test_co_07_all_turns_stay_readable_and_deletable(bench: Bench, databas
     assert receipt.complete
     assert told["postgres.turns"] == told["postgres.turn_units"] == (40, 40, 0)
     assert told["postgres.summaries"] == told["postgres.conversations"] == (1, 1, 0)
-    assert bench.tables_with("717") == []
+    assert bench.tables_with("gate Norte") == []
     with pytest.raises(ConversationNotFound):
         await stored(bench).turns(OPERATOR, conversation)
     assert len(await stored(bench).turns(OPERATOR, other)) == 1
