@@ -294,6 +294,7 @@ async def test_co_07_all_turns_stay_readable_and_deletable(bench: Bench, databas
         read = await PostgresConversations(reopened).turns(OPERATOR, conversation)
     assert [(t.id, t.text) for t in read] == [(t.id, t.text) for t in (*first, *second)]
     assert "717" in (await stored(bench).get(OPERATOR, conversation)).summary
+    assert bench.tables_with("gate Norte")
     receipt = await bench.app.talking.delete(conversation, scope=OPERATOR)
     told = {store.store: (store.found, store.deleted, store.left) for store in receipt.stores}
     assert receipt.complete
