@@ -5,8 +5,9 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -100,6 +101,18 @@ def database_url(server: embedded.Server) -> Iterator[str]:
 async def pool(database_url: str) -> AsyncIterator[Pool]:
     async with open_pool(database_url, size=4) as opened:
         yield opened
+
+
+@pytest.fixture
+def superuser_sql(database_url: str) -> Callable[..., list[tuple[Any, ...]]]:
+    """Run a statement past both walls, as nobody in the product can."""
+
+    def run(statement: str, *values: object) -> list[tuple[Any, ...]]:
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            cursor = connection.execute(statement, values)
+            return cursor.fetchall() if cursor.description else []
+
+    return run
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.adapters.clock import SystemClock
 from vademecum.errors import DatabaseAway, Forbidden
 from vademecum.ingest.deliver import ended, outdated_reason
+from vademecum.keyring import Keyring
 from vademecum.model.document import Deletion, IngestResult
 from vademecum.model.ids import DocumentId
 from vademecum.model.principal import Scope
@@ -25,6 +26,7 @@ from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.erasure import PostgresPeople
 from vademecum.postgres.isolation import check_isolation
 from vademecum.postgres.jobs import PostgresJobs
+from vademecum.postgres.key import PostgresKeys
 from vademecum.postgres.migrate import migrate
 from vademecum.postgres.pool import Pool, open_pool
 from vademecum.postgres.record import PostgresRecords
@@ -46,6 +48,7 @@ class Catalogue:
     people: PostgresPeople
     conversations: PostgresConversations
     talking: Talking
+    keyring: Keyring
     blobs: FolderBlobs
     jobs: PostgresJobs
     pool: Pool
@@ -111,6 +114,7 @@ def catalogue_over(pool: Pool, blobs: Path, *, idle: timedelta = SESSION) -> Cat
         people=PostgresPeople(pool),
         conversations=conversations,
         talking=Talking(store=conversations, clock=SystemClock(), idle=idle),
+        keyring=Keyring(store=PostgresKeys(pool), clock=SystemClock()),
         blobs=FolderBlobs(blobs),
         jobs=PostgresJobs(pool),
         pool=pool,

@@ -12,15 +12,18 @@ VademecumError                      internal             1
 |   |-- DocumentNotFound            document-not-found   3
 |   |-- ConversationNotFound        conversation-not-found  3
 |   |-- MemoryNotFound              memory-not-found     3
-|   `-- TraceNotFound               trace-not-found      3
+|   |-- TraceNotFound               trace-not-found      3
+|   `-- KeyNotFound                 key-not-found        3
 |-- Forbidden                       forbidden            4
-|   `-- EgressRefused               egress-refused       4
+|   |-- EgressRefused               egress-refused       4
+|   `-- Unauthenticated             unauthenticated      4
 |-- ServiceAway                     service-away         5
 |   |-- DatabaseAway                database-away        5
 |   |-- ProviderAway                provider-away        5
 |   |   `-- PromptTooLong           prompt-too-long      5
 |   |-- SourceAway                  source-away          5
-|   `-- QueueFull                   queue-full           5
+|   |-- QueueFull                   queue-full           5
+|   `-- TooMany                     too-many             5
 |-- DatabaseUnusable                database-unusable    1
 |   |-- DataFolderUnusable          data-folder-unusable 1
 |   |-- ServerVersionWrong          server-version       1
@@ -109,6 +112,10 @@ class TraceNotFound(NotFound):
     code = "trace-not-found"
 
 
+class KeyNotFound(NotFound):
+    code = "key-not-found"
+
+
 class Forbidden(VademecumError):
     code = "forbidden"
     exit_status = 4
@@ -116,6 +123,10 @@ class Forbidden(VademecumError):
 
 class EgressRefused(Forbidden):
     code = "egress-refused"
+
+
+class Unauthenticated(Forbidden):
+    code = "unauthenticated"
 
 
 class ServiceAway(VademecumError):
@@ -141,6 +152,10 @@ class SourceAway(ServiceAway):
 
 class QueueFull(ServiceAway):
     code = "queue-full"
+
+
+class TooMany(ServiceAway):
+    code = "too-many"
 
 
 class DatabaseUnusable(VademecumError):

@@ -16,8 +16,9 @@ from rich.console import Console
 from vademecum.answer.cite import citation
 from vademecum.cli import ask as ask_commands
 from vademecum.cli import output
-from vademecum.cli.output import escape, page_text, passage_json, print_json, say_error, visible
+from vademecum.cli.output import escape, page_text, print_json, say_error, visible
 from vademecum.errors import VademecumError
+from vademecum.interface import passage_json
 from vademecum.model.answer import Answer, Sentence, Usage
 from vademecum.model.document import State
 from vademecum.model.ids import ConversationId, TraceId, TurnId

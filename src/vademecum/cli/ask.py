@@ -23,22 +23,19 @@ from vademecum.cli.options import (
     Where,
     day_of,
     filter_of,
-    scope_json,
     scope_of,
 )
 from vademecum.cli.output import (
     Work,
-    answer_json,
-    citation_json,
     escape,
     out,
     page_text,
-    passage_json,
     print_json,
     working,
 )
 from vademecum.errors import UsageError
-from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved, Sentence
+from vademecum.interface import answer_json, event_json, found_json, scope_json
+from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Sentence
 from vademecum.model.ids import ConversationId
 from vademecum.model.memory import DEFAULT_PERSONA
 from vademecum.model.passage import Passage
@@ -84,21 +81,7 @@ def search(
     found = asyncio.run(run())
     retrieval = found.retrieval
     if COMMON.json:
-        print_json(
-            {
-                "query": retrieval.query,
-                "passages": [passage_json(passage) for passage in retrieval.passages],
-                "abstain": {
-                    "would": retrieval.abstention.would,
-                    "reason": retrieval.abstention.reason,
-                    "confidence": retrieval.abstention.confidence,
-                },
-                "degraded": list(retrieval.degraded),
-                "timings_ms": dict(retrieval.timings_ms),
-                "trace_id": found.trace_id,
-                "scope": scope_json(scope),
-            }
-        )
+        print_json(found_json(found, scope))
         return
     for passage in retrieval.passages:
         _show_passage(passage, explain=explain)
@@ -196,7 +179,7 @@ def _streaming(work: Work) -> Callable[[Event], None]:
     def show(event: Event) -> None:
         work.stop()
         if COMMON.json:
-            print_json(_event_json(event), compact=True)
+            print_json(event_json(event), compact=True)
         elif isinstance(event, Checked):
             show_sentence(event.sentence, quoted=event.mode == "extractive")
         elif isinstance(event, Done):
@@ -212,23 +195,6 @@ async def _follow(events: AsyncGenerator[Event, None], show: Callable[[Event], N
             if isinstance(event, Done):
                 return event.answer
     raise RuntimeError("the answer had no end")
-
-
-def _event_json(event: Event) -> dict[str, object]:
-    match event:
-        case Retrieved(passages=passages):
-            return {"event": "retrieved", "passages": [passage_json(p) for p in passages]}
-        case Checked(sentence=sentence, citations=citations):
-            return {
-                "event": "sentence",
-                "text": sentence.text,
-                "markers": list(sentence.markers),
-                "support": sentence.support,
-                "memories": list(sentence.memories),
-                "citations": [citation_json(citation) for citation in citations],
-            }
-        case Done(answer=answer):
-            return {"event": "done"} | answer_json(answer)
 
 
 def show_answer(answer: Answer) -> None:

@@ -1,7 +1,7 @@
 """`vade conversations`: what was said, taking it with you, and taking it out."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import typer
@@ -11,6 +11,7 @@ from vademecum.cli.documents import show_receipt, with_catalogue
 from vademecum.cli.options import COMMON, As, Labels, Persona, command, scope_of
 from vademecum.cli.output import escape, out, print_json
 from vademecum.errors import UsageError
+from vademecum.interface import dialogue_json
 from vademecum.model.ids import ConversationId
 from vademecum.talking import Dialogue
 
@@ -27,12 +28,6 @@ def conversation_id(text: str) -> ConversationId:
             f"{text!r} is not the id of a conversation",
             hint="`vade conversations list` shows the ids",
         ) from error
-
-
-def dialogue_json(dialogue: Dialogue) -> dict[str, Any]:
-    """Return a conversation with all its turns, as it is shown and exported."""
-    turns = [asdict(turn) for turn in dialogue.turns]
-    return asdict(dialogue.conversation) | {"turns": turns}
 
 
 @conversations.command("list")

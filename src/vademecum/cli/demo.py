@@ -16,9 +16,10 @@ from vademecum.app import open as open_app
 from vademecum.cli.ask import show_answer
 from vademecum.cli.ingest import show_results
 from vademecum.cli.options import COMMON
-from vademecum.cli.output import answer_json, escape, out, print_json, working
+from vademecum.cli.output import escape, out, print_json, working
 from vademecum.errors import SourceNotFound
 from vademecum.ingest.deliver import Count
+from vademecum.interface import answer_json
 from vademecum.model.answer import Answer
 from vademecum.model.document import IngestResult, Source
 from vademecum.model.principal import TENANT_LABEL, Scope

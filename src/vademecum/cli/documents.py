@@ -14,6 +14,7 @@ from vademecum.catalogue import Catalogue, open_catalogue
 from vademecum.cli.options import COMMON, As, AsOf, Collection, Labels, command, day_of, scope_of
 from vademecum.cli.output import escape, out, print_json, visible, working
 from vademecum.errors import DocumentNotFound, UsageError
+from vademecum.interface import chunk_json, document_json, receipt_json
 from vademecum.model.document import Document
 from vademecum.model.ids import DocumentId
 from vademecum.model.principal import Scope
@@ -35,12 +36,6 @@ def with_catalogue(work: Callable[[Catalogue], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def _json(document: Document) -> dict[str, Any]:
-    values = asdict(document)
-    values["status"] = values.pop("state")
-    return values
-
-
 @documents.command("list")
 @command
 def list_documents(
@@ -52,7 +47,7 @@ def list_documents(
     if collection:
         found = [document for document in found if document.collection in collection]
     if COMMON.json:
-        print_json({"documents": [_json(document) for document in found]})
+        print_json({"documents": [document_json(document) for document in found]})
         return
     if not found:
         out.print("no documents yet: `vade ingest PATH` puts some in")
@@ -104,9 +99,9 @@ def show(name: Name, principal: As = None, labels: Labels = None) -> None:
 
     document = with_catalogue(work)
     if COMMON.json:
-        print_json(_json(document))
+        print_json(document_json(document))
         return
-    for key, value in _json(document).items():
+    for key, value in document_json(document).items():
         out.print(f"[bold]{key:>12}[/]  {escape(str(value))}")
 
 
@@ -136,20 +131,8 @@ def chunks(name: Name, principal: As = None, labels: Labels = None) -> None:
 
     async def work(catalogue: Catalogue) -> list[dict[str, Any]]:
         document_id = await named(catalogue, name, scope)
-        return [
-            {
-                "id": chunk.id,
-                "ordinal": chunk.ordinal,
-                "start": chunk.start,
-                "end": chunk.end,
-                "tokens": chunk.tokens,
-                "heading_path": list(chunk.heading_path),
-                "page_start": chunk.page_start,
-                "page_end": chunk.page_end,
-                "language": chunk.language,
-            }
-            for chunk in await catalogue.documents.chunks(scope, document_id)
-        ]
+        found = await catalogue.documents.chunks(scope, document_id)
+        return [chunk_json(chunk) for chunk in found]
 
     rows = with_catalogue(work)
     if COMMON.json:
@@ -201,7 +184,7 @@ def delete(name: Name, principal: As = None, labels: Labels = None) -> None:
 def show_receipt(receipt: Receipt) -> None:
     """Print what proves a deletion, and leave with 1 if something is left."""
     if COMMON.json:
-        print_json(asdict(receipt) | {"complete": receipt.complete})
+        print_json(receipt_json(receipt))
     else:
         _show_stores(receipt)
     if not receipt.complete:

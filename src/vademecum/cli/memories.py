@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 from uuid import UUID
 
 import regex
@@ -11,9 +11,10 @@ import typer
 
 from vademecum.app import App
 from vademecum.app import open as open_app
-from vademecum.cli.options import COMMON, As, AsOf, command, day_of, scope_json, scope_of
-from vademecum.cli.output import escape, memory_json, out, print_json, working
+from vademecum.cli.options import COMMON, As, AsOf, command, day_of, scope_of
+from vademecum.cli.output import escape, out, print_json, working
 from vademecum.errors import UsageError
+from vademecum.interface import memory_json, remembered_json, scope_json, story_json
 from vademecum.model.ids import MemoryId
 from vademecum.model.memory import (
     DEFAULT_PERSONA,
@@ -26,7 +27,7 @@ from vademecum.model.memory import (
     Stage,
 )
 from vademecum.model.principal import LOCAL_PRINCIPAL, Scope
-from vademecum.remembering import MemoryStory, moment_of
+from vademecum.remembering import moment_of
 
 memories = typer.Typer(
     no_args_is_help=True, help="What is remembered of a person: see, correct, confirm, erase it."
@@ -139,7 +140,7 @@ def show(memory_id: Id, principal: As = None) -> None:
     """Show all that is known of a memory: where it comes from, and what it said before."""
     scope = person_of(principal)
     story = with_app(lambda app: app.memory(_id(memory_id), scope=scope))
-    values = _story_json(story)
+    values = story_json(story)
     if COMMON.json:
         print_json(values)
         return
@@ -229,15 +230,7 @@ def _pin(memory_id: str, scope: Scope, *, pinned: bool) -> None:
 
 def _show_done(done: Remembered, scope: Scope) -> None:
     if COMMON.json:
-        print_json(
-            {
-                "outcome": done.outcome,
-                "memory": memory_json(done.memory),
-                "replaced": list(done.replaced),
-                "why": done.why,
-                "scope": scope_json(scope),
-            }
-        )
+        print_json(remembered_json(done, scope))
         return
     why = f" ({done.why})" if done.why else ""
     out.print(f"[green]{done.outcome}[/]{escape(why)}: {escape(done.memory.text)}")
@@ -263,20 +256,6 @@ def _told(value: object) -> str:
         case frozenset():
             return ", ".join(sorted(map(str, value)))
     return str(value)
-
-
-def _story_json(story: MemoryStory) -> dict[str, Any]:
-    versions = [
-        {
-            "version": version.version,
-            "kind": version.kind,
-            "text": version.text,
-            "known_from": version.known_from,
-            "known_until": version.known_until,
-        }
-        for version in story.versions
-    ]
-    return memory_json(story.memory) | {"versions": versions}
 
 
 def kind_named(name: str | None) -> Kind | None:

@@ -141,12 +141,3 @@ def scope_of(principal: str | None, labels: list[str] | None) -> Scope:
         _check_name("--labels", label)
     name = principal if ":" in principal else f"user:{principal}"
     return Scope.for_principal(COMMON.tenant, name, frozenset(labels or ()))
-
-
-def scope_json(scope: Scope) -> dict[str, Any]:
-    return {
-        "tenant": scope.tenant,
-        "principal": scope.principal,
-        "labels": sorted(scope.labels),
-        "operator": scope.operator,
-    }

@@ -1,15 +1,11 @@
 """How is something said: one JSON document, or text and colour for a person?"""
 
-import json
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from datetime import date, datetime
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 import regex
 from rich.console import Console
@@ -17,9 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from vademecum.errors import VademecumError
 from vademecum.ingest.deliver import Count
-from vademecum.model.answer import Answer, Citation
-from vademecum.model.memory import Memory, Recalled
-from vademecum.model.passage import Passage
+from vademecum.interface import written
 from vademecum.opening import Tell
 
 # What reads a pipe wants whole lines.
@@ -36,22 +30,11 @@ _BRACKET = regex.compile(r"(\\*)\[(?P<tag>[a-z#/@][^\[]*?\])?|(\\+)$")
 def print_json(value: Any, *, compact: bool = False) -> None:
     """Print one JSON document on stdout."""
     indent = None if compact else 2
-    text = json.dumps(value, default=_plain, ensure_ascii=False, indent=indent) + "\n"
+    text = written(value, indent=indent) + "\n"
     sys.stdout.flush()
     # UTF-8 whatever the terminal speaks; half a character of a file's name becomes its escape.
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case UUID() | Path():
-            return str(value)
-        case datetime() | date():
-            return value.isoformat()
-        case frozenset() | set():
-            return sorted(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def say_error(error: VademecumError) -> None:
@@ -127,79 +110,6 @@ def working(text: str, *, quiet: bool, counted: str = "working") -> Iterator[Wor
             count=count,
             stop=progress.stop,
         )
-
-
-def passage_json(passage: Passage) -> dict[str, Any]:
-    """Return a passage in the form of the interface."""
-    source, chunk = passage.source, passage.source.chunk
-    return {
-        "rank": passage.rank,
-        "score": passage.score,
-        "chunk_id": chunk.id,
-        "document_id": source.document_id,
-        "uri": source.uri,
-        "title": source.title,
-        "heading_path": list(chunk.heading_path),
-        "page_start": chunk.page_start,
-        "page_end": chunk.page_end,
-        "start": chunk.start,
-        "end": chunk.end,
-        "language": chunk.language,
-        "text": chunk.text,
-        "metadata": dict(source.metadata),
-        "signals": asdict(passage.signals),
-    }
-
-
-def citation_json(citation: Citation) -> dict[str, Any]:
-    return asdict(citation)
-
-
-def memory_json(memory: Memory) -> dict[str, Any]:
-    """Return a memory in the form of the interface."""
-    values = asdict(memory)
-    source = values.pop("source")
-    return values | {
-        "source": source["kind"],
-        "source_turn_id": source["turn_id"],
-        "source_words": source["words"],
-        "client": source["client"],
-    }
-
-
-def recalled_json(recalled: Recalled) -> dict[str, Any]:
-    """Return a memory that was recalled, with its score and what it is made of; those of the
-    profile have none."""
-    return memory_json(recalled.memory) | {
-        "score": recalled.score,
-        "signals": asdict(recalled.signals) if recalled.signals else None,
-    }
-
-
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """Return an answer in the form of the interface."""
-    return {
-        "answer": answer.text,
-        "abstained": answer.abstained,
-        "mode": answer.mode,
-        "citations": [citation_json(citation) for citation in answer.citations],
-        "sentences": [
-            {
-                "text": s.text,
-                "markers": list(s.markers),
-                "support": s.support,
-                "memories": list(s.memories),
-            }
-            for s in answer.sentences
-        ],
-        "memories": [recalled_json(recalled) for recalled in answer.memories],
-        "degraded": list(answer.degraded),
-        "usage": asdict(answer.usage),
-        "timings_ms": dict(answer.timings_ms),
-        "conversation_id": answer.conversation_id,
-        "turn_id": answer.turn_id,
-        "trace_id": answer.trace_id,
-    }
 
 
 def page_text(start: int | None, end: int | None) -> str:

@@ -1,7 +1,7 @@
 """`vade recall`: what would be remembered of a person for a message, and what was said of it."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,11 +14,12 @@ from vademecum.cli.memories import (
     uuid_of,
     with_app,
 )
-from vademecum.cli.options import COMMON, As, AsOf, day_of, scope_json
-from vademecum.cli.output import escape, out, print_json, recalled_json
+from vademecum.cli.options import COMMON, As, AsOf, day_of
+from vademecum.cli.output import escape, out, print_json
+from vademecum.interface import recall_json, recalled_json, recalled_turn_json, scope_json
 from vademecum.model.ids import ConversationId
 from vademecum.model.memory import DEFAULT_PERSONA, Recall, Recalled
-from vademecum.model.turn_unit import RecalledTurn, RecalledTurns
+from vademecum.model.turn_unit import RecalledTurns
 
 # Of what was said before, in one recall; and letters of each on a terminal.
 _MOST_TURNS = 5
@@ -55,8 +56,11 @@ def recall(
     degraded = dict.fromkeys([*found.degraded, *turns.degraded])
     if COMMON.json:
         print_json(
-            _recall_json(found)
-            | {"turns": [_turn_json(turn) for turn in turns.turns], "degraded": list(degraded)}
+            recall_json(found)
+            | {
+                "turns": [recalled_turn_json(turn) for turn in turns.turns],
+                "degraded": list(degraded),
+            }
             | {"scope": scope_json(scope)}
         )
         return
@@ -89,26 +93,3 @@ def _show_turns(found: RecalledTurns) -> None:
             f"  [dim]{turn.created_at:%Y-%m-%d}[/] {escape(turn.speaker or turn.role)}:"
             f" {escape(said[:_MOST_SHOWN])}{'…' if len(said) > _MOST_SHOWN else ''}"
         )
-
-
-def _turn_json(recalled: RecalledTurn) -> dict[str, Any]:
-    """Return a turn that was found; its score compares within one recall only."""
-    turn = recalled.turn
-    return {
-        "turn_id": turn.id,
-        "conversation_id": recalled.conversation_id,
-        "role": turn.role,
-        "said_at": turn.created_at,
-        "text": turn.text,
-        "score": recalled.score,
-    }
-
-
-def _recall_json(found: Recall) -> dict[str, Any]:
-    return {
-        "profile": [recalled_json(recalled) for recalled in found.profile],
-        "memories": [recalled_json(recalled) for recalled in found.memories],
-        "stage": found.stage,
-        "degraded": list(found.degraded),
-        "timings_ms": dict(found.timings_ms),
-    }

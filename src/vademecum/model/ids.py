@@ -14,6 +14,7 @@ ConversationId = NewType("ConversationId", uuid.UUID)
 TurnId = NewType("TurnId", uuid.UUID)
 TraceId = NewType("TraceId", uuid.UUID)
 MemoryId = NewType("MemoryId", uuid.UUID)
+KeyId = NewType("KeyId", uuid.UUID)
 
 
 def new_uuid() -> uuid.UUID:

@@ -6,7 +6,8 @@ from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import APP_ROLE
 
 # The only tables of tenants' data without row-level security: ids, vectors and term weights,
-# reached through functions that read the tenant from the transaction. No grant to the app role.
+# reached through functions that read the tenant from the transaction, and the tenant of each key,
+# read by the one function that finds out who asks. No grant to the app role.
 INDEX_TABLES = frozenset(
     {
         "chunk_vector",
@@ -17,6 +18,7 @@ INDEX_TABLES = frozenset(
         "language_total",
         "vector_sample",
         "memory_index",
+        "key_place",
     }
 )
 _SQL = load("health")

@@ -1,0 +1,241 @@
+"""Which JSON do people and programs get? One form for the command line and for HTTP."""
+
+import json
+from dataclasses import asdict
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from vademecum.app import Found
+from vademecum.errors import VademecumError
+from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved, Sentence
+from vademecum.model.chunk import Chunk
+from vademecum.model.document import Document
+from vademecum.model.key import ApiKey
+from vademecum.model.memory import Memory, Recall, Recalled, Remembered
+from vademecum.model.passage import Passage
+from vademecum.model.principal import Scope
+from vademecum.model.purge import Receipt
+from vademecum.model.turn_unit import RecalledTurn
+from vademecum.remembering import MemoryStory
+from vademecum.talking import Dialogue
+
+
+def written(value: Any, *, indent: int | None = None) -> str:
+    """Return one JSON document as text. Half a character of a file's name stays what it is."""
+    return json.dumps(value, default=_plain, ensure_ascii=False, indent=indent)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case UUID() | Path():
+            return str(value)
+        case datetime() | date():
+            return value.isoformat()
+        case frozenset() | set():
+            return sorted(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def error_json(error: VademecumError) -> dict[str, Any]:
+    return {"code": error.code, "message": error.message, "hint": error.hint}
+
+
+def scope_json(scope: Scope) -> dict[str, Any]:
+    return {
+        "tenant": scope.tenant,
+        "principal": scope.principal,
+        "labels": sorted(scope.labels),
+        "operator": scope.operator,
+    }
+
+
+def document_json(document: Document) -> dict[str, Any]:
+    values = asdict(document)
+    values["status"] = values.pop("state")
+    return values
+
+
+def chunk_json(chunk: Chunk) -> dict[str, Any]:
+    """Return a chunk's places; its text is the span of the document's."""
+    return {
+        "id": chunk.id,
+        "ordinal": chunk.ordinal,
+        "start": chunk.start,
+        "end": chunk.end,
+        "tokens": chunk.tokens,
+        "heading_path": list(chunk.heading_path),
+        "page_start": chunk.page_start,
+        "page_end": chunk.page_end,
+        "language": chunk.language,
+    }
+
+
+def passage_json(passage: Passage) -> dict[str, Any]:
+    source, chunk = passage.source, passage.source.chunk
+    return {
+        "rank": passage.rank,
+        "score": passage.score,
+        "chunk_id": chunk.id,
+        "document_id": source.document_id,
+        "uri": source.uri,
+        "title": source.title,
+        "heading_path": list(chunk.heading_path),
+        "page_start": chunk.page_start,
+        "page_end": chunk.page_end,
+        "start": chunk.start,
+        "end": chunk.end,
+        "language": chunk.language,
+        "text": chunk.text,
+        "metadata": dict(source.metadata),
+        "signals": asdict(passage.signals),
+    }
+
+
+def found_json(found: Found, scope: Scope) -> dict[str, Any]:
+    """Return what a search found."""
+    retrieval = found.retrieval
+    return {
+        "query": retrieval.query,
+        "passages": [passage_json(passage) for passage in retrieval.passages],
+        "abstain": {
+            "would": retrieval.abstention.would,
+            "reason": retrieval.abstention.reason,
+            "confidence": retrieval.abstention.confidence,
+        },
+        "degraded": list(retrieval.degraded),
+        "timings_ms": dict(retrieval.timings_ms),
+        "trace_id": found.trace_id,
+        "scope": scope_json(scope),
+    }
+
+
+def citation_json(citation: Citation) -> dict[str, Any]:
+    return asdict(citation)
+
+
+def sentence_json(sentence: Sentence) -> dict[str, Any]:
+    return {
+        "text": sentence.text,
+        "markers": list(sentence.markers),
+        "support": sentence.support,
+        "memories": list(sentence.memories),
+    }
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    return {
+        "answer": answer.text,
+        "abstained": answer.abstained,
+        "mode": answer.mode,
+        "citations": [citation_json(citation) for citation in answer.citations],
+        "sentences": [sentence_json(sentence) for sentence in answer.sentences],
+        "memories": [recalled_json(recalled) for recalled in answer.memories],
+        "degraded": list(answer.degraded),
+        "usage": asdict(answer.usage),
+        "timings_ms": dict(answer.timings_ms),
+        "conversation_id": answer.conversation_id,
+        "turn_id": answer.turn_id,
+        "trace_id": answer.trace_id,
+    }
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """Return an event of an answer that is streamed, with its name under `event`."""
+    match event:
+        case Retrieved(passages=passages):
+            return {"event": "retrieved", "passages": [passage_json(p) for p in passages]}
+        case Checked(sentence=sentence, citations=citations):
+            return (
+                {"event": "sentence"}
+                | sentence_json(sentence)
+                | {"citations": [citation_json(citation) for citation in citations]}
+            )
+        case Done(answer=answer):
+            return {"event": "done"} | answer_json(answer)
+
+
+def memory_json(memory: Memory) -> dict[str, Any]:
+    values = asdict(memory)
+    source = values.pop("source")
+    return values | {
+        "source": source["kind"],
+        "source_turn_id": source["turn_id"],
+        "source_words": source["words"],
+        "client": source["client"],
+    }
+
+
+def recalled_json(recalled: Recalled) -> dict[str, Any]:
+    """Return a memory that was recalled, with its score and what it is made of; those of the
+    profile have none."""
+    return memory_json(recalled.memory) | {
+        "score": recalled.score,
+        "signals": asdict(recalled.signals) if recalled.signals else None,
+    }
+
+
+def remembered_json(done: Remembered, scope: Scope) -> dict[str, Any]:
+    """Return what became of a statement."""
+    return {
+        "outcome": done.outcome,
+        "memory": memory_json(done.memory),
+        "replaced": list(done.replaced),
+        "why": done.why,
+        "scope": scope_json(scope),
+    }
+
+
+def story_json(story: MemoryStory) -> dict[str, Any]:
+    """Return a memory with what it said before."""
+    versions = [
+        {
+            "version": version.version,
+            "kind": version.kind,
+            "text": version.text,
+            "known_from": version.known_from,
+            "known_until": version.known_until,
+        }
+        for version in story.versions
+    ]
+    return memory_json(story.memory) | {"versions": versions}
+
+
+def recall_json(found: Recall) -> dict[str, Any]:
+    return {
+        "profile": [recalled_json(recalled) for recalled in found.profile],
+        "memories": [recalled_json(recalled) for recalled in found.memories],
+        "stage": found.stage,
+        "degraded": list(found.degraded),
+        "timings_ms": dict(found.timings_ms),
+    }
+
+
+def recalled_turn_json(recalled: RecalledTurn) -> dict[str, Any]:
+    """Return a turn that was found; its score compares within one recall only."""
+    turn = recalled.turn
+    return {
+        "turn_id": turn.id,
+        "conversation_id": recalled.conversation_id,
+        "role": turn.role,
+        "said_at": turn.created_at,
+        "text": turn.text,
+        "score": recalled.score,
+    }
+
+
+def dialogue_json(dialogue: Dialogue) -> dict[str, Any]:
+    """Return a conversation with all its turns, as it is shown and exported."""
+    turns = [asdict(turn) for turn in dialogue.turns]
+    return asdict(dialogue.conversation) | {"turns": turns}
+
+
+def receipt_json(receipt: Receipt) -> dict[str, Any]:
+    return asdict(receipt) | {"complete": receipt.complete}
+
+
+def key_json(key: ApiKey) -> dict[str, Any]:
+    """Return a key without its secret, which is nowhere."""
+    values = asdict(key)
+    return values | {"scopes": sorted(values.pop("permissions"))}
