@@ -192,13 +192,15 @@ class App:
         stage: Stage | None = None,
         temporary: bool = False,
         zone: str = "",
+        again: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """Yield what was found, then each checked sentence, then the whole answer.
 
         The question goes on with `conversation_id`, or begins a conversation with `persona`;
         nothing is kept of a `temporary` one. What is remembered of the scope's principal for that
         persona is at hand. `stage` (early, normal, close) is how well they are known; without it
-        their own turns tell. `zone` is their time zone, an IANA name. Raises: InvalidFilter, as
+        their own turns tell. `zone` is their time zone, an IANA name. `again` answers the
+        conversation's last question once more. Raises: InvalidFilter, as
         `search` does; ConversationNotFound for another's conversation, before anything is written.
         """
         ask = Ask(
@@ -211,6 +213,7 @@ class App:
             stage=stage,
             temporary=temporary,
             zone=zone,
+            again=again,
         )
         return answer(self.answer_parts, scope, ask)
 
@@ -227,6 +230,7 @@ class App:
         stage: Stage | None = None,
         temporary: bool = False,
         zone: str = "",
+        again: bool = False,
     ) -> Answer:
         """Return a checked answer, or an abstention; see `stream`."""
         events = self.stream(
@@ -240,6 +244,7 @@ class App:
             stage=stage,
             temporary=temporary,
             zone=zone,
+            again=again,
         )
         async with aclosing(events):
             async for event in events:

@@ -21,6 +21,7 @@ MODULES = {
     "psycopg-pool": "psycopg_pool",
     "pydantic-ai-slim": "pydantic_ai",
     "pystemmer": "Stemmer",
+    "python-multipart": "multipart",
     "pyyaml": "yaml",
 }
 

@@ -14,7 +14,12 @@ MOST_FUNCTION_LINES = 60
 MOST_FILES = 25
 FORBIDDEN_ENDS = ("Manager", "Helper", "Util", "Utils", "Handler", "Processor", "Base", "Factory")
 # Where a library raises nothing narrower, or work must go on whatever one piece of it does.
-BROAD_EXCEPTS_ALLOWED = {"adapters/embedders/e5_tokenizer.py": 1, "worker/loop.py": 1}
+BROAD_EXCEPTS_ALLOWED = {
+    "adapters/embedders/e5_tokenizer.py": 1,
+    "server/gate.py": 1,
+    "server/streams.py": 1,
+    "worker/loop.py": 1,
+}
 
 
 def _trees() -> Iterator[tuple[str, ast.Module]]:

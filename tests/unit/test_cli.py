@@ -10,8 +10,9 @@ from uuid import UUID
 
 import pytest
 
+from vademecum import interface
 from vademecum.answer.cite import citation
-from vademecum.cli import ask, documents, memories, options
+from vademecum.cli import ask, documents, memories
 from vademecum.cli.ingest import pair
 from vademecum.cli.main import run
 from vademecum.cli.options import COMMON, Common, scope_of
@@ -178,7 +179,7 @@ def test_the_scope_of_a_command() -> None:
     assert (scope.principal, scope.operator) == ("user:ana", False)
     assert scope.labels == {"tenant", "user:ana", "group:box"}
     assert scope_of("role:bot", None).principal == "role:bot"
-    assert options.scope_json(scope)["labels"] == ["group:box", "tenant", "user:ana"]
+    assert interface.scope_json(scope)["labels"] == ["group:box", "tenant", "user:ana"]
 
 
 def an_answer(*, abstained: bool) -> Answer:

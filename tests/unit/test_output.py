@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from vademecum import interface
 from vademecum.answer.cite import citation
 from vademecum.cli import ask as ask_commands
 from vademecum.cli import output
@@ -185,7 +186,7 @@ def test_what_has_no_json_form_is_an_error_of_ours() -> None:
 
 
 def test_an_answer_and_a_passage_have_the_interface_s_fields() -> None:
-    answer = output.answer_json(an_answer("Doors open at nine."))
+    answer = interface.answer_json(an_answer("Doors open at nine."))
     assert list(answer) == [
         "answer", "abstained", "mode", "citations", "sentences", "memories", "degraded", "usage",
         "timings_ms", "conversation_id", "turn_id", "trace_id",

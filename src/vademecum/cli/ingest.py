@@ -26,6 +26,7 @@ from vademecum.cli.output import err, escape, out, print_json, working
 from vademecum.errors import SourceNotFound, UsageError, VademecumError
 from vademecum.ingest.accept import MOST_BYTES
 from vademecum.model.document import (
+    DEFAULT_COLLECTION,
     Deletion,
     IngestResult,
     MetadataValue,
@@ -36,7 +37,6 @@ from vademecum.model.document import (
 from vademecum.model.filter_json import read_pair
 from vademecum.model.principal import TENANT_LABEL, Scope
 
-DEFAULT_COLLECTION = "default"
 _COLOURS = {"ready": "green", "unchanged": "dim", "failed": "red"}
 
 

@@ -17,6 +17,7 @@ from vademecum.cli import ingest as ingest_commands
 from vademecum.cli import memories as memory_commands
 from vademecum.cli import plan as plan_commands
 from vademecum.cli import recall as recall_commands
+from vademecum.cli import serve as serve_commands
 from vademecum.cli import system as system_commands
 from vademecum.cli import trace as trace_commands
 from vademecum.cli import work as work_commands
@@ -53,6 +54,8 @@ _add(forget_commands.forget, _GETTING_STARTED)
 _add(memory_commands.remember, _MEMORY)
 _add(recall_commands.recall, _MEMORY)
 vade.add_typer(memory_commands.memories, name="memories", rich_help_panel=_MEMORY)
+_add(serve_commands.serve, _SYSTEM)
+vade.add_typer(serve_commands.keys, name="keys", rich_help_panel=_SYSTEM)
 _add(work_commands.worker, _SYSTEM)
 vade.add_typer(work_commands.jobs, name="jobs", rich_help_panel=_SYSTEM)
 _add(work_commands.changes, _SYSTEM)

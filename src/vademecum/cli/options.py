@@ -3,7 +3,7 @@
 import inspect
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import wraps
@@ -28,9 +28,10 @@ class Common:
     config: Path | None = None
     debug: bool = False
 
-    def settings(self) -> Loaded:
-        """Read the settings, and let logs of their level through to stderr."""
-        loaded = load(config=self.config, flags={}, environment=os.environ)
+    def settings(self, flags: Mapping[str, Any] | None = None) -> Loaded:
+        """Read the settings, and let logs of their level through to stderr. `flags` maps dotted
+        keys to what the command's own options say; None is nothing."""
+        loaded = load(config=self.config, flags=flags or {}, environment=os.environ)
         logging.basicConfig(
             level=loaded.settings.log.level.upper(), format="%(levelname)s %(name)s: %(message)s"
         )

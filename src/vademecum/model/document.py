@@ -10,6 +10,8 @@ from vademecum.model.ids import DocumentId, RevisionId
 
 # Metadata with a meaning of its own: the first and the last day (ISO) of a document's validity.
 EFFECTIVE_KEYS = ("effective_from", "effective_until")
+# Where a document goes whose collection nobody names.
+DEFAULT_COLLECTION = "default"
 MetadataValue = str | int | float | bool | None
 BlockKind = Literal["heading", "paragraph", "list", "table", "code", "quote"]
 

@@ -83,12 +83,37 @@ class PostgresDocuments:
             raise _not_found(document_id)
         return found[0]
 
-    async def _select(self, scope: Scope, document_id: DocumentId | None) -> list[Document]:
+    async def page(
+        self,
+        scope: Scope,
+        *,
+        collection: str | None = None,
+        after: tuple[str, str] | None = None,
+        limit: int,
+    ) -> list[Document]:
+        """Return at most `limit` documents behind (collection, uri), in that order."""
+        return await self._select(scope, None, collection=collection, after=after, limit=limit)
+
+    async def _select(
+        self,
+        scope: Scope,
+        document_id: DocumentId | None,
+        *,
+        collection: str | None = None,
+        after: tuple[str, str] | None = None,
+        limit: int | None = None,
+    ) -> list[Document]:
+        values = {
+            "tenant": scope.tenant,
+            "id": document_id,
+            "collections": collections_of(scope),
+            "collection": collection,
+            "after_collection": after[0] if after else None,
+            "after_uri": after[1] if after else None,
+            "limit": limit,
+        }
         async with transaction(self._pool, scope) as connection:
-            cursor = await connection.execute(
-                _SQL["list_documents"],
-                {"tenant": scope.tenant, "id": document_id, "collections": collections_of(scope)},
-            )
+            cursor = await connection.execute(_SQL["list_documents"], values)
             return [_document(row) async for row in cursor]
 
     async def find(self, scope: Scope, collection: str, uri: str) -> DocumentId | None:

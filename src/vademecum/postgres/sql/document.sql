@@ -23,7 +23,11 @@ LEFT JOIN revision c ON c.tenant = d.tenant AND c.id = d.current_revision
 WHERE d.tenant = %(tenant)s
   AND (%(id)s::uuid IS NULL OR d.id = %(id)s::uuid)
   AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
+  AND (%(collection)s::text IS NULL OR d.collection = %(collection)s)
+  AND (%(after_uri)s::text IS NULL
+       OR (d.collection, d.uri) > (%(after_collection)s::text, %(after_uri)s::text))
 ORDER BY d.collection, d.uri
+LIMIT %(limit)s::int
 
 -- name: text
 -- Of the newest revision that was read, or of the one in force at the end of a day.

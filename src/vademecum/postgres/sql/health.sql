@@ -51,3 +51,6 @@ SELECT (SELECT count(*) FROM (SELECT FROM document LIMIT 1) AS d) AS document,
        (SELECT count(*) FROM (SELECT FROM memory_tombstone LIMIT 1) AS g) AS memory_tombstone,
        (SELECT count(*) FROM (SELECT FROM api_key LIMIT 1) AS k) AS api_key,
        (SELECT count(*) FROM (SELECT FROM request_rate LIMIT 1) AS l) AS request_rate
+
+-- name: ping
+SELECT 1

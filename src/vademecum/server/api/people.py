@@ -1,0 +1,49 @@
+"""What a person may ask for: a copy of all that is kept of them, and to be forgotten."""
+
+from starlette.responses import Response
+
+from vademecum import interface
+from vademecum.errors import Forbidden
+from vademecum.model.memory import STATES
+from vademecum.model.principal import Scope
+from vademecum.server.forms import PurgeForm
+from vademecum.server.problems import Json
+from vademecum.server.routes import Routes
+from vademecum.server.service import Seeing, Serving
+
+routes = Routes()
+
+
+@routes.add("POST", "/api/v1/purges", permission="memory", spends="work")
+async def purge(form: PurgeForm, service: Serving, scope: Seeing) -> Response:
+    """Forget a person in every store, with the receipt: oneself, or as the operator another."""
+    person = _person(scope, form.principal)
+    if form.dry_run:
+        held = await service.app.catalogue.would_forget(scope=person)
+        return Json({"principal": person.principal, "held": held})
+    return Json(interface.receipt_json(await service.app.forget(scope=person)))
+
+
+def _person(scope: Scope, named: str | None) -> Scope:
+    if named is None or named == scope.principal:
+        return Scope.for_principal(scope.tenant, scope.principal, scope.labels)
+    if not scope.operator:
+        raise Forbidden("you can have only yourself forgotten", hint="leave principal out")
+    return Scope.for_principal(scope.tenant, named, frozenset())
+
+
+@routes.add("GET", "/api/v1/export", permission="memory", spends="work")
+async def export(service: Serving, scope: Seeing) -> Response:
+    """Return all that is kept of whoever asks: memories with their history, conversations."""
+    memories = await service.app.memories(scope=scope, states=STATES)
+    stories = [await service.app.memory(memory.id, scope=scope) for memory in memories]
+    talking = service.app.talking
+    dialogues = [await talking.show(c.id, scope=scope) for c in await talking.list(scope=scope)]
+    document = {
+        "principal": scope.principal,
+        "memories": [interface.story_json(story) for story in stories],
+        "conversations": [interface.dialogue_json(dialogue) for dialogue in dialogues],
+        "held": await service.app.catalogue.would_forget(scope=scope),
+    }
+    headers = {"Content-Disposition": 'attachment; filename="vademecum.json"'}
+    return Json(document, headers=headers)

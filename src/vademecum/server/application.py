@@ -1,0 +1,126 @@
+"""How do the routes become one application? Every one declared, behind the one gate."""
+
+from collections.abc import Sequence
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from vademecum.errors import NotFound, UsageError, VademecumError
+from vademecum.model.key import Rate
+from vademecum.server.api import (
+    conversations,
+    documents,
+    health,
+    keys,
+    memories,
+    people,
+    search,
+    traces,
+)
+from vademecum.server.gate import Gate, Rules
+from vademecum.server.leaving import Gone
+from vademecum.server.problems import INTERNAL, problem
+from vademecum.server.routes import Route
+from vademecum.server.service import Service
+from vademecum.server.streams import Limits, Streams
+from vademecum.settings import LimitsSettings, ServerSettings
+
+_PARTS = (health, search, documents, conversations, memories, people, keys, traces)
+ROUTES: tuple[Route, ...] = tuple(route for part in _PARTS for route in part.routes.all)
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def application(service: Service) -> ASGIApp:
+    """Return the whole server over an opened App."""
+    api = FastAPI(title="Vademecum", openapi_url=None, docs_url=None, redoc_url=None)
+    api.state.service = service
+    for route in ROUTES:
+        api.add_api_route(
+            route.path,
+            route.endpoint,
+            methods=[route.method],
+            response_class=Response,
+            **route.options,
+        )
+    api.add_exception_handler(VademecumError, _told)
+    api.add_exception_handler(RequestValidationError, _not_valid)
+    api.add_exception_handler(HTTPException, _framework)
+    api.add_exception_handler(Gone, _nobody)
+    api.add_exception_handler(Exception, _broken)
+    settings = service.loaded.settings
+    return Gate(
+        api, ROUTES, service.app.catalogue.keyring, rules_of(settings.server, settings.limits)
+    )
+
+
+def rules_of(server: ServerSettings, limits: LimitsSettings) -> Rules:
+    """Return what the settings say of every request."""
+    named = frozenset(name.strip().lower() for name in server.hosts.split(",") if name.strip())
+    return Rules(
+        hosts=named | _THIS_MACHINE | {server.host.lower()},
+        rates={
+            "read": _a_minute("read", limits.reads_per_minute),
+            "work": _a_minute("work", limits.requests_per_minute),
+            "upload": Rate(
+                kind="upload",
+                per_minute=limits.uploads_per_hour / 60,
+                burst=limits.uploads_per_hour,
+            ),
+        },
+    )
+
+
+def _a_minute(kind: str, count: int) -> Rate:
+    return Rate(kind=kind, per_minute=count, burst=count)
+
+
+def streams_of(server: ServerSettings, limits: LimitsSettings) -> Streams:
+    return Streams(
+        Limits(
+            total=limits.answer_seconds,
+            idle=limits.idle_seconds,
+            each=limits.streams,
+            grace=server.grace_seconds,
+        )
+    )
+
+
+async def _told(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, VademecumError)  # registered for nothing else
+    return problem(error)
+
+
+async def _not_valid(_request: Request, error: Exception) -> Response:
+    """Name the first place that is not valid; never what stood there, which may be private."""
+    assert isinstance(error, RequestValidationError)
+    first: Sequence[dict[str, object]] = error.errors()[:1]
+    place = ".".join(str(part) for part in _sequence(first[0]["loc"])[1:]) if first else ""
+    reason = str(first[0]["msg"]).lower() if first else "not valid"
+    what = f"{place} is not valid" if place else "the body is not valid"
+    return problem(UsageError(f"{what}: {reason}", hint="see /api/openapi.json"))
+
+
+def _sequence(value: object) -> tuple[object, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+async def _framework(_request: Request, error: Exception) -> Response:
+    """Say in our form what the framework refuses; what we raised while it read the body is ours."""
+    assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, VademecumError):
+        return problem(error.__cause__)
+    if error.status_code == 404:
+        return problem(NotFound("there is nothing here", hint="see /api/openapi.json"))
+    return problem(UsageError("the request cannot be read", hint="see /api/openapi.json"))
+
+
+async def _nobody(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=499)
+
+
+async def _broken(_request: Request, _error: Exception) -> Response:
+    """A fault of ours: the gate writes its kind to the log."""
+    return problem(INTERNAL)

@@ -1,0 +1,249 @@
+"""Who is let in, before a byte of the body is read?
+
+The order: is there such a route, is the host ours, who asks, may they, not too often, not too much.
+Whatever fails beyond is turned into one clear answer here: the server's edge.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+import regex
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from vademecum.errors import (
+    Forbidden,
+    LimitExceeded,
+    NotFound,
+    TooMany,
+    Unauthenticated,
+    UsageError,
+    VademecumError,
+)
+from vademecum.keyring import Keyring
+from vademecum.model.ids import new_uuid
+from vademecum.model.key import Caller, Rate
+from vademecum.server.problems import INTERNAL, problem
+from vademecum.server.routes import Found, Route, Spending, find
+
+COOKIE = "vade"
+# A browser takes this name only over https, for this host alone.
+SECURE_COOKIE = "__Host-vade"
+_REQUEST_ID = regex.compile(r"[A-Za-z0-9._-]{1,64}")
+_LOOKING = ("GET", "HEAD", "OPTIONS")
+_log = logging.getLogger(__name__)
+
+# Nothing is loaded from elsewhere, nothing runs that did not come as a file of ours.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'self'; object-src 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What holds for every request. `hosts` are the names by which it may be called, lower case,
+    without ports."""
+
+    hosts: frozenset[str]
+    rates: Mapping[Spending, Rate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """What a request shows of itself; `cookie` where a browser sent it unasked."""
+
+    text: str
+    cookie: bool
+
+
+class Gate:
+    """The first to see a request, and the last to see its answer."""
+
+    def __init__(
+        self, app: ASGIApp, routes: Sequence[Route], keyring: Keyring, rules: Rules
+    ) -> None:
+        self._app = app
+        self._routes = routes
+        self._keyring = keyring
+        self._rules = rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answering = _Answering(send, _request_id(scope), secure=scope["scheme"] == "https")
+        scope.setdefault("state", {})["request_id"] = answering.request_id
+        try:
+            refusal = await self._enter(scope)
+            if refusal is None:
+                most = scope["state"]["route"].most_bytes
+                await self._app(scope, _bounded(receive, most), answering.send)
+                return
+        except VademecumError as error:
+            refusal = problem(error)
+        except Exception as error:  # noqa: BLE001
+            # The edge: nobody but the log learns what broke, and it only the kind.
+            _log.error("%s broke inside: %s", answering.request_id, type(error).__name__)
+            refusal = problem(INTERNAL)
+        if not answering.begun:
+            await refusal(scope, receive, answering.send)
+
+    async def _enter(self, scope: Scope) -> Response | None:
+        """Put caller and route into the request's state; return the answer of whoever stays out."""
+        headers = Headers(scope=scope)
+        if (_host(headers.get("host", ""))) not in self._rules.hosts:
+            raise UsageError(
+                "this server is not called by that name", hint="add it to the setting server.hosts"
+            )
+        route = _only(find(self._routes, scope["method"], scope["path"]))
+        scope["state"]["route"] = route
+        credential = _credential(headers)
+        if route.permission is None:
+            scope["state"]["caller"] = None
+            return _too_large(headers, route)
+        if credential is None:
+            return _sign_in(scope, route, "a key is needed", "send it as Authorization: Bearer …")
+        if credential.cookie and scope["method"] not in _LOOKING:
+            _check_origin(scope, headers)
+        rate = self._rules.rates[route.spends] if route.spends else None
+        caller = await self._keyring.enter(credential.text, rate)
+        if caller is None:
+            return _sign_in(scope, route, "this key opens nothing", "it may be revoked or over")
+        if caller.wait > 0:
+            return problem(
+                TooMany("too many requests with this key", hint="come again a little later"),
+                wait=caller.wait,
+            )
+        _check_permission(caller, route)
+        scope["state"]["caller"] = caller
+        scope["state"]["credential"] = credential.text
+        return _too_large(headers, route)
+
+
+class _Answering:
+    """Sends an answer with the headers that every one has, and knows whether it has begun."""
+
+    def __init__(self, send: Send, request_id: str, *, secure: bool) -> None:
+        self._send = send
+        self.request_id = request_id
+        self.begun = False
+        self._secure = secure
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self.request_id
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Cache-Control", "no-store")
+            if self._secure:
+                headers["Strict-Transport-Security"] = "max-age=31536000"
+        await self._send(message)
+
+
+def _request_id(scope: Scope) -> str:
+    given = Headers(scope=scope).get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else new_uuid().hex
+
+
+def _host(header: str) -> str:
+    """Return the name of a Host header without its port, lower case."""
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _only(found: Found) -> Route:
+    if found.route is not None:
+        return found.route
+    if found.methods:
+        raise NotFound("this path has no such method", hint=f"it has {', '.join(found.methods)}")
+    raise NotFound("there is nothing here", hint="/api/openapi.json lists what there is")
+
+
+def _credential(headers: Headers) -> Credential | None:
+    """Return what a request shows: its own word before what its browser adds."""
+    if (header := headers.get("authorization")) is not None:
+        kind, _, text = header.partition(" ")
+        return Credential(text=text.strip() if kind.lower() == "bearer" else "", cookie=False)
+    cookies = read_cookies(headers)
+    session = cookies.get(SECURE_COOKIE) or cookies.get(COOKIE)
+    return Credential(text=session, cookie=True) if session else None
+
+
+def read_cookies(headers: Headers) -> dict[str, str]:
+    """Return the cookies of a request by name; none where they cannot be read."""
+    try:
+        parsed: SimpleCookie = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return {}
+    return {name: morsel.value for name, morsel in parsed.items()}
+
+
+def _check_origin(scope: Scope, headers: Headers) -> None:
+    """Refuse a change that another site makes a browser send: its cookie comes unasked."""
+    site = headers.get("sec-fetch-site")
+    origin = headers.get("origin")
+    if site not in (None, "same-origin", "none"):
+        raise Forbidden("another site sent this", hint="use the page of this server")
+    own = f"{scope['scheme']}://{headers.get('host', '')}"
+    if origin is not None and origin != own:
+        raise Forbidden("another site sent this", hint="use the page of this server")
+    if site is None and origin is None:
+        raise Forbidden("this does not say where it comes from", hint="use a key, not a cookie")
+
+
+def _check_permission(caller: Caller, route: Route) -> None:
+    if route.permission not in caller.permissions and "admin" not in caller.permissions:
+        raise Forbidden(
+            f"this key may not {route.permission}", hint="ask the operator for one that may"
+        )
+
+
+def _sign_in(scope: Scope, route: Route, message: str, hint: str) -> Response:
+    """Return what somebody without a good credential gets: a page leads to the door."""
+    if route.page and scope["method"] == "GET":
+        return RedirectResponse("/sign-in", 303)
+    return problem(Unauthenticated(message, hint=hint))
+
+
+def _too_large(headers: Headers, route: Route) -> Response | None:
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > route.most_bytes:
+        return problem(_limit(route.most_bytes))
+    return None
+
+
+def _limit(most: int) -> LimitExceeded:
+    return LimitExceeded(f"a request here has at most {most // 1024} KB", hint="send less at once")
+
+
+def _bounded(receive: Receive, most: int) -> Receive:
+    """Count a body while it comes, for what says nothing of its length, or not the truth."""
+    taken = 0
+
+    async def take() -> Message:
+        nonlocal taken
+        message = await receive()
+        if message["type"] == "http.request":
+            taken += len(message.get("body", b""))
+            if taken > most:
+                raise _limit(most)
+        return message
+
+    return take

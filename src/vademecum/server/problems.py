@@ -1,0 +1,84 @@
+"""What does an error look like over HTTP? Problem details (RFC 9457) with the stable code."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from vademecum import interface
+from vademecum.errors import (
+    DiskFull,
+    Forbidden,
+    LimitExceeded,
+    NotFound,
+    ServiceAway,
+    TooMany,
+    Unauthenticated,
+    UsageError,
+    VademecumError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+_AGAIN_SECONDS = 5
+# The first class that an error belongs to says its status.
+_STATUSES: tuple[tuple[type[VademecumError], int], ...] = (
+    (Unauthenticated, 401),
+    (TooMany, 429),
+    (LimitExceeded, 413),
+    (DiskFull, 507),
+    (UsageError, 400),
+    (Forbidden, 403),
+    (NotFound, 404),
+    (ServiceAway, 503),
+)
+_TITLES = {
+    400: "The request is not valid",
+    401: "Who asks is not known",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Not a method of this path",
+    413: "Too large",
+    429: "Too many requests",
+    500: "Something broke inside",
+    503: "A needed service is away",
+    507: "No space left",
+}
+INTERNAL = VademecumError(
+    "something broke inside", hint="the server's log names this request's X-Request-Id"
+)
+
+
+class Json(Response):
+    """A JSON document in the form of the interface."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return interface.written(content).encode("utf-8", "backslashreplace")
+
+
+def status_of(error: VademecumError) -> int:
+    """Return the HTTP status of an error."""
+    return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
+
+
+def problem_json(error: VademecumError) -> dict[str, Any]:
+    """Return what is said of an error: nothing that differs between two who get the same one."""
+    status = status_of(error)
+    return {
+        "type": f"urn:vademecum:{error.code}",
+        "title": _TITLES.get(status, _TITLES[500]),
+        "status": status,
+        "detail": str(error),
+        **interface.error_json(error),
+    }
+
+
+def problem(error: VademecumError, *, wait: float | None = None) -> Response:
+    """Return an error as a response. `wait` is in how many seconds to come again."""
+    status = status_of(error)
+    headers = {}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if status in (429, 503):
+        headers["Retry-After"] = str(max(1, round(wait or _AGAIN_SECONDS)))
+    return Json(problem_json(error), status, headers, MEDIA_TYPE)

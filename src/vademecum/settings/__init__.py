@@ -1,0 +1,37 @@
+"""What can be set, and where does each value come from?"""
+
+from vademecum.settings.read import (
+    FILE_NAME,
+    ROOT_HOME,
+    USUAL,
+    Loaded,
+    home_folder,
+    keys,
+    load,
+    shown,
+)
+from vademecum.settings.tree import (
+    LOCAL_E5,
+    ChunkingRuleSettings,
+    LimitsSettings,
+    SearchSettings,
+    ServerSettings,
+    Settings,
+)
+
+__all__ = [
+    "FILE_NAME",
+    "LOCAL_E5",
+    "ROOT_HOME",
+    "USUAL",
+    "ChunkingRuleSettings",
+    "LimitsSettings",
+    "Loaded",
+    "SearchSettings",
+    "ServerSettings",
+    "Settings",
+    "home_folder",
+    "keys",
+    "load",
+    "shown",
+]

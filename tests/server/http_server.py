@@ -1,0 +1,75 @@
+"""How does a test speak to the server? Over ASGI, with keys of its own, on real PostgreSQL."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from starlette.types import ASGIApp
+from support import Bench
+
+from vademecum.model.principal import Scope
+from vademecum.server.application import application, streams_of
+from vademecum.server.service import Service
+from vademecum.settings import Loaded, load
+
+BASE = "http://localhost"
+EVERYTHING = ("read", "write", "memory", "admin")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A server over a bench, without a port."""
+
+    bench: Bench
+    service: Service
+    asgi: ASGIApp
+
+    async def key(
+        self,
+        principal: str = "user:reader",
+        *scopes: str,
+        labels: tuple[str, ...] = (),
+        tenant: str = "default",
+    ) -> str:
+        """Return the text of a new key; without scopes it may read, write and remember."""
+        issued = await self.bench.app.catalogue.keyring.issue(
+            scope=Scope.for_operator(tenant),
+            principal=principal,
+            labels=frozenset(labels),
+            permissions=frozenset(scopes or ("read", "write", "memory")),
+        )
+        return issued.text
+
+    @asynccontextmanager
+    async def client(
+        self, key: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[httpx.AsyncClient]:
+        """A client with a key, or with nothing."""
+        sent = dict(headers or {})
+        if key is not None:
+            sent["Authorization"] = f"Bearer {key}"
+        transport = httpx.ASGITransport(self.asgi, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url=BASE, headers=sent) as client:
+            yield client
+
+
+def serve_bench(bench: Bench, home: Path, **settings: Any) -> Served:
+    """Return a server over a bench; `settings` are dotted keys with `__` for the dots."""
+    flags = {key.replace("__", "."): value for key, value in settings.items()}
+    loaded: Loaded = load(config=None, flags=flags, environment={"VADE_HOME": str(home)})
+    own = loaded.settings
+    service = Service(app=bench.app, streams=streams_of(own.server, own.limits), loaded=loaded)
+    return Served(bench=bench, service=service, asgi=application(service))
+
+
+def events_of(text: str) -> list[tuple[str, str]]:
+    """Return name and data of each server-sent event."""
+    found = []
+    for block in text.strip().split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        if "event" in lines:
+            found.append((lines["event"], lines["data"]))
+    return found
