@@ -26,9 +26,14 @@ from vademecum.server.problems import INTERNAL, problem
 from vademecum.server.routes import Route
 from vademecum.server.service import Service
 from vademecum.server.streams import Limits, Streams
+from vademecum.server.web import assets
+from vademecum.server.web.pages import ask, memory, sign_in, sources
+from vademecum.server.web.site import error_page
 from vademecum.settings import LimitsSettings, ServerSettings
 
-_PARTS = (health, search, documents, conversations, memories, people, keys, traces)
+_API = (health, search, documents, conversations, memories, people, keys, traces)
+_PAGES = (assets, sign_in, ask, sources, memory)
+_PARTS = (*_API, *_PAGES)
 ROUTES: tuple[Route, ...] = tuple(route for part in _PARTS for route in part.routes.all)
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -52,7 +57,11 @@ def application(service: Service) -> ASGIApp:
     api.add_exception_handler(Exception, _broken)
     settings = service.loaded.settings
     return Gate(
-        api, ROUTES, service.app.catalogue.keyring, rules_of(settings.server, settings.limits)
+        api,
+        ROUTES,
+        service.app.catalogue.keyring,
+        rules_of(settings.server, settings.limits),
+        error_page,
     )
 
 
@@ -88,39 +97,44 @@ def streams_of(server: ServerSettings, limits: LimitsSettings) -> Streams:
     )
 
 
-async def _told(_request: Request, error: Exception) -> Response:
+async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, VademecumError)  # registered for nothing else
-    return problem(error)
+    return _answer(request, error)
 
 
-async def _not_valid(_request: Request, error: Exception) -> Response:
+def _answer(request: Request, error: VademecumError) -> Response:
+    """Return an error in the form of what was asked for: a page's, or a program's."""
+    return error_page(request, error) if request.state.route.page else problem(error)
+
+
+async def _not_valid(request: Request, error: Exception) -> Response:
     """Name the first place that is not valid; never what stood there, which may be private."""
     assert isinstance(error, RequestValidationError)
     first: Sequence[dict[str, object]] = error.errors()[:1]
     place = ".".join(str(part) for part in _sequence(first[0]["loc"])[1:]) if first else ""
     reason = str(first[0]["msg"]).lower() if first else "not valid"
     what = f"{place} is not valid" if place else "the body is not valid"
-    return problem(UsageError(f"{what}: {reason}", hint="see /api/openapi.json"))
+    return _answer(request, UsageError(f"{what}: {reason}", hint="see /api/openapi.json"))
 
 
 def _sequence(value: object) -> tuple[object, ...]:
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-async def _framework(_request: Request, error: Exception) -> Response:
+async def _framework(request: Request, error: Exception) -> Response:
     """Say in our form what the framework refuses; what we raised while it read the body is ours."""
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, VademecumError):
-        return problem(error.__cause__)
+        return _answer(request, error.__cause__)
     if error.status_code == 404:
-        return problem(NotFound("there is nothing here", hint="see /api/openapi.json"))
-    return problem(UsageError("the request cannot be read", hint="see /api/openapi.json"))
+        return _answer(request, NotFound("there is nothing here", hint="see /api/openapi.json"))
+    return _answer(request, UsageError("the request cannot be read", hint="see /api/openapi.json"))
 
 
 async def _nobody(_request: Request, _error: Exception) -> Response:
     return Response(status_code=499)
 
 
-async def _broken(_request: Request, _error: Exception) -> Response:
+async def _broken(request: Request, _error: Exception) -> Response:
     """A fault of ours: the gate writes its kind to the log."""
-    return problem(INTERNAL)
+    return _answer(request, INTERNAL)
