@@ -79,7 +79,7 @@ async function ask(fields, shown, replaced) {
   const chosen = document.getElementById("collection").value;
   stages.next(chosen ? composer.dataset.searchingOne : composer.dataset.searching);
   busy(true);
-  article.scrollIntoView({ block: "nearest" });
+  (article.previousElementSibling || article).scrollIntoView({ block: "start" });
   let ended = false;
   try {
     const answer = await fetch("/ask", {
@@ -97,7 +97,7 @@ async function ask(fields, shown, replaced) {
     }
     for await (const { name, data } of events(answer.body)) {
       if (name === "stage") stages.next(data.text);
-      else if (name === "sentence") { sentences.append(part(data.html)); follow(); }
+      else if (name === "sentence") { sentences.append(part(data.html)); follow(article); }
       else if (name === "error") { sentences.append(part(data.html)); stages.list.remove(); ended = true; }
       else if (name === "done") { ended = true; finish(article, data); }
     }
@@ -127,6 +127,7 @@ function finish(article, data) {
   article.replaceWith(whole);
   window.htmx?.process(whole);
   localTimes(whole);
+  follow(whole);
   if (!data.conversation) return;
   let field = composer.elements.namedItem("conversation");
   if (!field) {
@@ -159,9 +160,10 @@ function busy(now) {
   if (!now) question.focus({ preventScroll: true });
 }
 
-function follow() {
-  const left = thread.scrollHeight - thread.scrollTop - thread.clientHeight;
-  if (left < 240) thread.scrollTop = thread.scrollHeight;
+// Keep the end of what is being written in sight, unless its reader has scrolled away.
+function follow(article) {
+  const end = article.getBoundingClientRect().bottom - window.innerHeight;
+  if (end < 400) article.scrollIntoView({ block: article.offsetHeight > thread.clientHeight - 200 ? "end" : "nearest" });
 }
 
 function fieldsOf(form) {
@@ -279,13 +281,15 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "Escape" && opened) close();
 });
 
-// A tip that would stand outside the thread opens to the other side.
-turns.addEventListener("pointerover", (event) => {
-  const place = event.target.closest(".chip-place");
-  if (!place) return;
-  const room = turns.getBoundingClientRect().right - place.getBoundingClientRect().left;
-  place.classList.toggle("left", room < 350);
-});
+// A tip that would stand above the thread opens below its sentence.
+function aside(event) {
+  const said = event.target.closest?.(".chip-place")?.closest(".said");
+  if (!said) return;
+  const top = Math.max(thread.getBoundingClientRect().top, 0);
+  said.classList.toggle("below", said.getBoundingClientRect().top - top < 200);
+}
+turns.addEventListener("pointerover", aside);
+turns.addEventListener("focusin", aside);
 
 document.getElementById("end")?.scrollIntoView({ block: "end" });
 if (question.value) question.select();
