@@ -43,9 +43,7 @@ class Talking:
         turns = await self.store.turns(scope, conversation_id)
         return Dialogue(conversation=conversation, turns=tuple(turns))
 
-    async def rename(
-        self, conversation_id: ConversationId, title: str, *, scope: Scope
-    ) -> None:
+    async def rename(self, conversation_id: ConversationId, title: str, *, scope: Scope) -> None:
         """Give a conversation a title, a line of 200 characters at most.
 
         Raises: ConversationNotFound, UsageError for an empty one.

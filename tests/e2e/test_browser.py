@@ -15,7 +15,16 @@ from support import Bench, make_bench, source
 
 from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.app import App
-from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved, Sentence, Usage
+from vademecum.model.answer import (
+    Answer,
+    Checked,
+    Citation,
+    Done,
+    Event,
+    Retrieved,
+    Sentence,
+    Usage,
+)
 from vademecum.model.ids import ChunkId, DocumentId, TraceId, new_uuid
 from vademecum.postgres.pool import Pool
 from vademecum.testing.language_models import ModelFault, ScriptedModel
@@ -65,9 +74,7 @@ async def eyes(served: Served) -> AsyncIterator[Watched]:
         yield await watch(context, base)
 
 
-async def test_a_person_asks_and_is_one_click_from_the_proof(
-    eyes: Watched, served: Served
-) -> None:
+async def test_a_person_asks_and_is_one_click_from_the_proof(eyes: Watched, served: Served) -> None:
     await served.bench.ingest(source("rules.md", RULES))
     await eyes.sign_in(await served.key())
     await eyes.accessible()
@@ -131,9 +138,7 @@ async def test_a_pdf_shows_its_page_with_the_words_marked(eyes: Watched, served:
     eyes.check()
 
 
-async def test_stop_keeps_what_was_written(
-    pool: Pool, database_url: str, tmp_path: Path
-) -> None:
+async def test_stop_keeps_what_was_written(pool: Pool, database_url: str, tmp_path: Path) -> None:
     pieces = ["Cameras with a lens of at most 200 mm are allowed in Hall Norte [1]. ", "Mo", "re."]
     model = ScriptedModel([pieces], faults={1: ModelFault(after=2, stall=60)})
     bench = await make_bench(
@@ -212,9 +217,7 @@ async def test_memories_are_kept_edited_and_erased(eyes: Watched, served: Served
     eyes.check()
 
 
-async def test_the_pages_work_on_a_phone_and_without_a_script(
-    served: Served, bench: Bench
-) -> None:
+async def test_the_pages_work_on_a_phone_and_without_a_script(served: Served, bench: Bench) -> None:
     await bench.ingest(source("rules.md", RULES))
     key = await served.key()
     async with listening(served) as base, browser() as started:
@@ -395,7 +398,9 @@ async def test_hostile_documents_titles_names_and_memories_are_inert(
     key = await served.key("user:reader", "read", "write", "memory")
     async with served.client(key) as client:
         for text in some[:12]:
-            await client.post("/api/v1/memories", json={"text": f"I like {text}", "client": text[:80]})
+            await client.post(
+                "/api/v1/memories", json={"text": f"I like {text}", "client": text[:80]}
+            )
     await eyes.sign_in(key)
     page = eyes.page
     for text in some[:8]:
@@ -417,4 +422,3 @@ async def test_hostile_documents_titles_names_and_memories_are_inert(
         assert await page.locator("main img:not([src^='/sources/'])").count() == 0, place
         assert await page.locator("main iframe, main object, main embed, main svg").count() == 0
     eyes.check()
-

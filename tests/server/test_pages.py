@@ -223,20 +223,20 @@ async def test_files_have_their_hash_in_the_address(served: Served) -> None:
         ("[x](//evil.example/a)", "x"),
         (
             "[x](https://a.example/b)",
-            '<a href="https://a.example/b" rel="noopener noreferrer nofollow">x</a>'
-            '<span class="host"> (a.example)</span>',
+            ('<a href="https://a.example/b" rel="noopener noreferrer nofollow">x</a>'
+            '<span class="host"> (a.example)</span>'),
         ),
         (
             "![pixel](https://a.example/p.png)",
-            '<a href="https://a.example/p.png" rel="noopener noreferrer nofollow">pixel</a>'
-            '<span class="host"> (a.example)</span>',
+            ('<a href="https://a.example/p.png" rel="noopener noreferrer nofollow">pixel</a>'
+            '<span class="host"> (a.example)</span>'),
         ),
         ("![p](data:image/png;base64,AA)", "p"),
         ("# Title", "Title"),
         ("- one", "<ul>\n<li>one</li>\n</ul>"),
         ("[\u202egro.live](https://a.example)",
-         '<a href="https://a.example" rel="noopener noreferrer nofollow">gro.live</a>'
-         '<span class="host"> (a.example)</span>'),
+         ('<a href="https://a.example" rel="noopener noreferrer nofollow">gro.live</a>'
+         '<span class="host"> (a.example)</span>')),
     ],
 )  # fmt: skip
 def test_markdown_becomes_inert(text: str, shown: str) -> None:
@@ -626,4 +626,3 @@ async def test_nobody_changes_anything_from_another_site(served: Served) -> None
         async with served.client(None, evil) as client:
             client.cookies.update(cookies)
             assert (await client.post(path)).status_code == 403, path
-

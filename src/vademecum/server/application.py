@@ -27,12 +27,12 @@ from vademecum.server.routes import Route
 from vademecum.server.service import Service
 from vademecum.server.streams import Limits, Streams
 from vademecum.server.web import assets
-from vademecum.server.web.pages import ask, memory, sign_in, sources
+from vademecum.server.web.pages import ask, inspect, memory, sign_in, sources, status
 from vademecum.server.web.site import error_page
 from vademecum.settings import LimitsSettings, ServerSettings
 
 _API = (health, search, documents, conversations, memories, people, keys, traces)
-_PAGES = (assets, sign_in, ask, sources, memory)
+_PAGES = (assets, sign_in, ask, sources, memory, inspect, status)
 _PARTS = (*_API, *_PAGES)
 ROUTES: tuple[Route, ...] = tuple(route for part in _PARTS for route in part.routes.all)
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})

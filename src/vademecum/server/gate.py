@@ -146,7 +146,6 @@ class Gate:
         scope["state"]["credential"] = credential.text
         return _too_large(headers, route)
 
-
     def _refusal(
         self, scope: Scope, error: VademecumError, *, wait: float | None = None
     ) -> Response:

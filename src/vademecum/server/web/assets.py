@@ -30,9 +30,7 @@ class _Assets:
 @cache
 def _assets() -> _Assets:
     files = {
-        path.name: path.read_bytes()
-        for path in sorted(_FOLDER.iterdir())
-        if path.suffix in _TYPES
+        path.name: path.read_bytes() for path in sorted(_FOLDER.iterdir()) if path.suffix in _TYPES
     }
     hashed = hashlib.sha256()
     for name, content in files.items():

@@ -16,7 +16,7 @@ from vademecum.model.key import Caller
 from vademecum.server.gate import check_origin, read_cookies
 from vademecum.server.problems import status_of
 from vademecum.server.web import assets
-from vademecum.server.web.languages import NAMES, Language, chosen, language
+from vademecum.server.web.languages import NAMES, Language, chosen
 
 THEMES = ("auto", "light", "dark")
 _FOLDER = Path(__file__).parent / "templates"
@@ -126,8 +126,4 @@ def must(request: Request, permission: str) -> None:
     """Refuse a caller without a permission that only a part of a page needs. Raises: Forbidden."""
     caller: Caller = request.state.caller
     if not {permission, "admin"} & caller.permissions:
-        raise Forbidden(
-            f"this key may not {permission}", hint="ask the operator for one that may"
-        )
-
-
+        raise Forbidden(f"this key may not {permission}", hint="ask the operator for one that may")

@@ -109,4 +109,3 @@ async def _memories(
         return {}
     every = await service.app.memories(scope=caller.scope, states=STATES)
     return {memory.id: memory for memory in every if memory.id in used}
-

@@ -1,5 +1,4 @@
-"""What does a page show of an answer? The same for one that is being written and one that is kept.
-"""
+"""What does a page show of an answer? The same while it is written and when it is kept."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -310,9 +309,7 @@ def _sentences(text: str, records: Sequence[Mapping[str, Any]]) -> tuple[Sentenc
     )
 
 
-def _plain(
-    sentences: Sequence[Sentence], text: str, places: Sequence[Place], found: Found
-) -> str:
+def _plain(sentences: Sequence[Sentence], text: str, places: Sequence[Place], found: Found) -> str:
     """Return an answer with its sources as text, for the clipboard."""
     lines = [
         " ".join([said.text, *(f"[{marker}]" for marker in said.markers)]) for said in sentences

@@ -136,9 +136,7 @@ async def ask_erase(request: Request, service: Serving, scope: Seeing) -> Respon
     return await _erase_page(request, service, scope, wrong=False)
 
 
-async def _erase_page(
-    request: Request, service: Service, scope: Scope, *, wrong: bool
-) -> Response:
+async def _erase_page(request: Request, service: Service, scope: Scope, *, wrong: bool) -> Response:
     own = _own(scope)
     held = await service.app.catalogue.would_forget(scope=own)
     status = 400 if wrong else 200
@@ -163,4 +161,3 @@ async def erase(request: Request, service: Serving, scope: Seeing) -> Response:
 
 def _own(scope: Scope) -> Scope:
     return Scope.for_principal(scope.tenant, scope.principal, scope.labels)
-

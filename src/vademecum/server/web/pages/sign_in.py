@@ -70,9 +70,7 @@ async def door(request: Request) -> Response:
     return page(request, "sign_in.html", error=None)
 
 
-@routes.add(
-    "POST", "/sign-in", permission=None, spends=None, page=True, most_bytes=4 * KILOBYTE
-)
+@routes.add("POST", "/sign-in", permission=None, spends=None, page=True, most_bytes=4 * KILOBYTE)
 async def sign_in(request: Request, service: Serving) -> Response:
     """Take a key and give the browser a session of its own, which ends with the key."""
     check_own(request)
@@ -82,15 +80,14 @@ async def sign_in(request: Request, service: Serving) -> Response:
         text = str(form.get("key") or "")
     try:
         attempts.check(address, now)
-        keyring = service.app.catalogue.keyring
-        caller = await keyring.enter(text)
-        if caller is None or caller.kind != "key":
-            await asyncio.sleep(attempts.fail(address, now))
-            raise Unauthenticated("this key opens nothing", hint="it may be revoked or over")
-    except (TooMany, Unauthenticated) as error:
-        return page(
-            request, "sign_in.html", status=429 if isinstance(error, TooMany) else 401, error=error
-        )
+    except TooMany as error:
+        return page(request, "sign_in.html", status=429, error=error)
+    keyring = service.app.catalogue.keyring
+    caller = await keyring.enter(text)
+    if caller is None or caller.kind != "key":
+        await asyncio.sleep(attempts.fail(address, now))
+        wrong = Unauthenticated("this key opens nothing", hint="it may be revoked or over")
+        return page(request, "sign_in.html", status=401, error=wrong)
     attempts.clear(address)
     issued = await keyring.open_session(caller, service.session)
     answer = see("/")
@@ -111,9 +108,7 @@ def _remember(request: Request, answer: Response, session: str, lasts: timedelta
     )
 
 
-@routes.add(
-    "POST", "/sign-out", permission=None, spends=None, page=True, most_bytes=4 * KILOBYTE
-)
+@routes.add("POST", "/sign-out", permission=None, spends=None, page=True, most_bytes=4 * KILOBYTE)
 async def sign_out(request: Request, service: Serving) -> Response:
     """End the browser's session, here and in the database."""
     check_own(request)
@@ -154,5 +149,3 @@ async def prefer(request: Request) -> Response:
                 name, value, max_age=_YEAR, path="/", secure=secure, httponly=True, samesite="lax"
             )
     return answer
-
-

@@ -91,9 +91,7 @@ async def upload(request: Request, service: Serving, scope: Seeing) -> Response:
 
 
 @routes.add("GET", _ONE + "/row", permission="read", spends="read", page=True)
-async def row(
-    document_id: UUID, request: Request, service: Serving, scope: Seeing
-) -> Response:
+async def row(document_id: UUID, request: Request, service: Serving, scope: Seeing) -> Response:
     """Return one row of the list, for a document on which is worked."""
     document = await _get(service, scope, document_id)
     return page(request, "parts/source_row.html", document=document)
@@ -162,9 +160,7 @@ async def picture(
 
 
 @routes.add("GET", _ONE, permission="read", spends="read", page=True)
-async def show(
-    document_id: UUID, request: Request, service: Serving, scope: Seeing
-) -> Response:
+async def show(document_id: UUID, request: Request, service: Serving, scope: Seeing) -> Response:
     """Show all that is known of a document, and what was read from it beside its pages."""
     document = await _get(service, scope, document_id)
     documents = service.app.catalogue.documents
@@ -193,18 +189,14 @@ async def ask_delete(
 
 
 @routes.add("POST", _ONE + "/delete", permission="write", spends="work", page=True)
-async def delete(
-    document_id: UUID, request: Request, service: Serving, scope: Seeing
-) -> Response:
+async def delete(document_id: UUID, request: Request, service: Serving, scope: Seeing) -> Response:
     """Delete a document from every store, and show the receipt."""
     receipt = await service.app.catalogue.delete(DocumentId(document_id), scope=scope)
     return page(request, "receipt.html", receipt=receipt, what="document", back="/sources")
 
 
 @routes.add("POST", _ONE + "/retry", permission="write", spends="work", page=True)
-async def retry(
-    document_id: UUID, request: Request, service: Serving, scope: Seeing
-) -> Response:
+async def retry(document_id: UUID, request: Request, service: Serving, scope: Seeing) -> Response:
     """Read a document once more that failed, or was read in part."""
     document = await _get(service, scope, document_id)
     await service.app.catalogue.jobs.retry(scope, document.id)
@@ -213,4 +205,3 @@ async def retry(
 
 async def _get(service: Service, scope: Scope, document_id: UUID) -> Document:
     return await service.app.catalogue.documents.get(scope, DocumentId(document_id))
-
