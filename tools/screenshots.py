@@ -82,8 +82,7 @@ def _take(browser: Browser, url: str, key: str, way: str, talk: str) -> None:
     first.hover()
     picture("ask")
     first.click()
-    page.locator("img[data-sheet]").first.wait_for()
-    page.wait_for_timeout(1200)
+    _whole(page, "img[data-sheet]")
     picture("evidence")
     page.keyboard.press("Escape")
     trace = page.locator("a[href^='/inspect/']").first.get_attribute("href") or "/inspect"
@@ -91,7 +90,7 @@ def _take(browser: Browser, url: str, key: str, way: str, talk: str) -> None:
     picture("sources")
     page.goto(f"{url}/sources?q=porto")
     page.locator("table.sources th a").first.click()
-    page.wait_for_timeout(1500)
+    _whole(page, ".sheet img")
     picture("source")
     places = {
         "memory": "/memory",
@@ -104,6 +103,16 @@ def _take(browser: Browser, url: str, key: str, way: str, talk: str) -> None:
     for name, place in places.items():
         page.goto(url + place)
         picture(name)
+
+
+def _whole(page: Page, picture: str) -> None:
+    """Wait until a picture of a page is there, which takes the server a moment to paint."""
+    place = page.locator(picture).first
+    place.wait_for()
+    for _ in range(100):
+        if place.evaluate("picture => picture.complete && picture.naturalWidth > 0"):
+            return
+        page.wait_for_timeout(100)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # Serve the example's documents for as long as pictures of the pages are taken.
 set -eu
 : "${VADE:=vade}" "${PYTHON:=python3}" "${PORT:=8124}" "${VADE_HOME:?}"
-"$VADE" ingest examples/boxoffice/documents --collection boxoffice >/dev/null
+"$VADE" demo >/dev/null
 key=$("$VADE" --json keys create --principal user:operator --scope read --scope write \
     --scope memory --scope admin | "$PYTHON" -c 'import json, sys; print(json.load(sys.stdin)["key"])')
 "$VADE" serve --port "$PORT" &

@@ -268,6 +268,21 @@ async def test_dark_is_as_readable_as_light(served: Served, bench: Bench) -> Non
         eyes.check()
 
 
+async def test_operators_look_inside(eyes: Watched, served: Served) -> None:
+    await served.bench.ingest(source("rules.md", RULES))
+    await eyes.sign_in(await served.key("user:boss", "read", "admin"))
+    await eyes.ask("Which cameras are allowed?")
+    page = eyes.page
+    await page.get_by_text("Why this answer").click()
+    await expect(page.locator("svg.chart")).to_be_visible()
+    await eyes.accessible()
+    for path in ("/inspect", "/evaluate", "/status"):
+        await page.goto(eyes.base + path)
+        await eyes.accessible()
+    await expect(page.locator("svg.chart text").first).to_be_visible()
+    eyes.check()
+
+
 # ---- nothing that is shown acts
 
 

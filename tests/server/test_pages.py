@@ -6,6 +6,7 @@ import re
 import struct
 import zlib
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -14,12 +15,13 @@ import numpy as np
 import pytest
 from http_server import Served, events_of, serve_bench
 from pages_client import browser
-from support import make_bench, source
+from support import OPERATOR, make_bench, source
 
 from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.errors import ConversationNotFound, TooMany
 from vademecum.model.ids import ConversationId
 from vademecum.model.principal import Scope
+from vademecum.postgres.overview import Overview
 from vademecum.postgres.pool import Pool
 from vademecum.server.application import ROUTES
 from vademecum.server.web.languages import NAMES, chosen, language
@@ -626,3 +628,81 @@ async def test_nobody_changes_anything_from_another_site(served: Served) -> None
         async with served.client(None, evil) as client:
             client.cookies.update(cookies)
             assert (await client.post(path)).status_code == 403, path
+
+
+# ---- operators
+
+
+async def test_operators_see_why_and_how_it_is_but_not_what_others_asked(served: Served) -> None:
+    reader, boss = await served.key(), await served.key("user:boss", "read", "admin")
+    await put(served, reader)
+    async with browser(served, reader) as client:
+        asked = {"question": "Which cameras are allowed in Hall Norte?"}
+        answer = await client.post("/ask", data=asked)
+        page = (await client.get(answer.headers["location"])).text
+        assert "/inspect/" not in page
+        for path in ("/inspect", "/status", "/evaluate"):
+            assert (await client.get(path)).status_code == 403
+        turns = await client.get(f"/api/v1{_conversation(answer)}/turns")
+        foreign = turns.json()["turns"][-1]["trace_id"]
+        assert (await client.get(f"/inspect/{foreign}")).status_code == 403
+    async with browser(served, boss) as client:
+        answer = await client.post("/ask", data={"question": "Where is step-free access?"})
+        page = (await client.get(answer.headers["location"])).text
+        own = re.findall(r'href="(/inspect/[0-9a-f-]+)"', page)[0]
+        shown = (await client.get(own)).text
+        assert "Where is step-free access?" in shown
+        assert shown.count('<rect class="bar"') > 5
+        assert "rules.md" in shown
+        other = (await client.get(f"/inspect/{foreign}")).text
+        listed = (await client.get("/inspect")).text
+        for text in (other, listed):
+            assert "Hall Norte" not in text
+            assert "are not shown" in text
+        status = (await client.get("/status")).text
+        assert "answer.write" in status
+        assert "Nothing waits." in status
+        assert re.search(r"<dt>Answers</dt><dd>2</dd>", status)
+        assert re.search(r"<dt>Documents</dt><dd>1</dd>", status)
+        assert "come here" in (await client.get("/evaluate")).text
+    async with browser(served, await served.key("user:boss", "admin", tenant="other")) as client:
+        assert (await client.get(f"/inspect/{foreign}")).status_code == 404
+        assert re.search(r"<dt>Documents</dt><dd>0</dd>", (await client.get("/status")).text)
+        assert "Nothing was asked yet" in (await client.get("/inspect")).text
+
+
+def _conversation(answer: httpx.Response) -> str:
+    return answer.headers["location"].replace("/c/", "/conversations/").removesuffix("#end")
+
+
+async def test_the_last_days_times_and_shares_are_counted(served: Served) -> None:
+    """p50 and p95 as PostgreSQL's percentile_cont gives them: of 10, 20 and 30 they are 20, 29."""
+    bench = served.bench
+    records = [
+        {"timings_ms": {"write": 10 * number}, "searches": [
+            {"timings_ms": {"dense": number}, "abstain": {"confidence": 0.2 * number}}
+        ], "abstained": number == 1}
+        for number in (1, 2, 3)
+    ]  # fmt: skip
+    for record in records:
+        bench.sql(
+            "INSERT INTO vademecum.trace (tenant, id, principal, kind, documents, record)"
+            " VALUES ('default', gen_random_uuid(), 'user:x', 'ask', '{}', %s::jsonb)",
+            json.dumps(record),
+        )
+    bench.sql(
+        "INSERT INTO vademecum.trace (tenant, id, principal, kind, documents, record, created_at)"
+        " VALUES ('default', gen_random_uuid(), 'user:x', 'ask', '{}', %s::jsonb,"
+        " now() - interval '2 days')",
+        json.dumps(records[0]),
+    )
+    overview = Overview(pool=bench.app.catalogue.pool)
+    since = datetime.now(UTC) - timedelta(days=1)
+    times = {time.stage: time for time in await overview.stage_times(OPERATOR, since)}
+    assert (times["answer.write"].count, times["answer.write"].middle) == (3, 20.0)
+    assert times["answer.write"].slow == pytest.approx(29.0)
+    assert times["search.dense"].middle == 2.0
+    shares = await overview.shares(OPERATOR, since, 0.5)
+    assert (shares.asked, shares.refused, shares.searches, shares.low) == (3, 1, 3, 2)
+    stranger = Scope.for_principal("default", "user:y", frozenset())
+    assert await overview.stage_times(stranger, since) == []

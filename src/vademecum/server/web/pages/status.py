@@ -42,8 +42,8 @@ async def status(request: Request, service: Serving, scope: Seeing) -> Response:
     )
 
 
-async def _parts(service: Service) -> list[tuple[str, bool, str]]:
-    """Return name, health and detail of each part."""
+async def _parts(service: Service) -> list[tuple[str, bool | None, str]]:
+    """Return name, health and detail of each part; no health where nothing is asked for it."""
     started = time.monotonic()
     try:
         await ping(service.app.catalogue.pool)
@@ -55,6 +55,6 @@ async def _parts(service: Service) -> list[tuple[str, bool, str]]:
     return [
         ("database", *database),
         ("embedding", True, answering.retrieve.embedder.space.name),
-        ("language_model", True, model.name if model else ""),
-        ("streams", True, str(service.streams.count)),
+        ("language_model", None, model.name if model else ""),
+        ("streams", None, str(service.streams.count)),
     ]
