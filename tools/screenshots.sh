@@ -3,8 +3,8 @@
 set -eu
 : "${VADE:=vade}" "${PYTHON:=python3}" "${PORT:=8124}" "${VADE_HOME:?}"
 "$VADE" demo >/dev/null
-key=$("$VADE" --json keys create --principal user:operator --scope read --scope write \
-    --scope memory --scope admin | "$PYTHON" -c 'import json, sys; print(json.load(sys.stdin)["key"])')
+key=$("$VADE" keys create --principal user:operator --scope read --scope write \
+    --scope memory --scope admin --json | "$PYTHON" -c 'import json, sys; print(json.load(sys.stdin)["key"])')
 "$VADE" serve --port "$PORT" &
 serving=$!
 trap 'kill "$serving"' EXIT

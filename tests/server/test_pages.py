@@ -599,6 +599,10 @@ async def test_a_page_tells_errors_as_a_page(served: Served) -> None:
         assert "forbidden" in answer.text
         part = await client.get("/memory", headers={"HX-Request": "true"})
         assert "<html" not in part.text
+        nowhere = await client.get("/nowhere")
+        assert (nowhere.status_code, "<html" in nowhere.text) == (404, True)
+        api = await client.get("/api/v1/nowhere", headers={"Accept": "application/json"})
+        assert api.headers["content-type"] == "application/problem+json"
         missing = await client.get("/c/01890000-0000-7000-8000-000000000000")
         assert missing.status_code == 404
         assert missing.headers["content-type"].startswith("text/html")

@@ -151,7 +151,8 @@ class Gate:
     ) -> Response:
         """Return an error as a page to whoever looks at pages, else as a problem."""
         route: Route | None = scope["state"].get("route")
-        if route is not None and route.page:
+        looking = "text/html" in Headers(scope=scope).get("accept", "")
+        if route.page if route is not None else looking:
             return self._error_page(Request(scope), error, wait=wait)
         return problem(error, wait=wait)
 

@@ -9,6 +9,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from vademecum.errors import TooMany, Unauthenticated
+from vademecum.model.key import Rate
 from vademecum.server.gate import COOKIE, SECURE_COOKIE, read_cookies
 from vademecum.server.routes import KILOBYTE, Routes
 from vademecum.server.service import Serving
@@ -16,6 +17,8 @@ from vademecum.server.web import languages
 from vademecum.server.web.site import THEMES, check_own, local, page, see
 
 routes = Routes()
+# Each session has limits of its own, so a key must not open one after the other.
+_OPENING = Rate(kind="sign-in", per_minute=6, burst=12)
 _YEAR = 365 * 24 * 3600
 _MOST_ADDRESSES = 10_000
 
@@ -83,7 +86,10 @@ async def sign_in(request: Request, service: Serving) -> Response:
     except TooMany as error:
         return page(request, "sign_in.html", status=429, error=error)
     keyring = service.app.catalogue.keyring
-    caller = await keyring.enter(text)
+    caller = await keyring.enter(text, _OPENING)
+    if caller is not None and caller.wait > 0:
+        early = TooMany("this key was used to sign in too often", hint="come again a little later")
+        return page(request, "sign_in.html", status=429, error=early)
     if caller is None or caller.kind != "key":
         await asyncio.sleep(attempts.fail(address, now))
         wrong = Unauthenticated("this key opens nothing", hint="it may be revoked or over")

@@ -152,7 +152,10 @@ async def picture(
     if 0 <= start < end:
         text = await service.app.catalogue.documents.text(scope, document.id)
         words = text[start : min(end, start + _MOST_WORDS)]
-    content = await service.app.catalogue.blobs.get(scope.tenant, document.content_hash)
+    # Of what is in force: the newest bytes may not have been read yet.
+    history = await service.app.catalogue.documents.history(scope, document.id)
+    current = next((one.content_hash for one in history if one.current), document.content_hash)
+    content = await service.app.catalogue.blobs.get(scope.tenant, current)
     async with _PAINTING:
         painted = await parser.paint(content, number, words)
     headers = {"Cache-Control": "private, max-age=300"}
