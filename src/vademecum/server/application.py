@@ -13,6 +13,7 @@ from vademecum.model.key import Rate
 from vademecum.server.api import (
     conversations,
     documents,
+    feedback,
     health,
     keys,
     memories,
@@ -28,7 +29,9 @@ from vademecum.server.service import Service
 from vademecum.server.streams import Limits, Streams
 from vademecum.settings import LimitsSettings, ServerSettings
 
-_PARTS = (health, search, documents, conversations, memories, people, keys, traces)
+_PARTS = (
+    health, search, documents, conversations, memories, people, keys, traces, feedback,
+)  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(route for part in _PARTS for route in part.routes.all)
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 

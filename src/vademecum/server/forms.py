@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from vademecum.model.document import DEFAULT_COLLECTION
+from vademecum.model.feedback import Reason, Verdict
 from vademecum.model.filter import Filter, all_of
 from vademecum.model.filter_json import parse_filter
 from vademecum.model.key import Permission
@@ -125,3 +126,12 @@ class PurgeForm(Form):
 
     principal: Name | None = None
     dry_run: bool = False
+
+
+class FeedbackForm(Form):
+    """What somebody thinks of the answer of a trace."""
+
+    trace_id: UUID
+    verdict: Verdict
+    reason: Reason = ""
+    note: Annotated[str, StringConstraints(max_length=2_000)] = ""
