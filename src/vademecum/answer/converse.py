@@ -8,7 +8,7 @@ from typing import Any
 from vademecum.answer.unknown import reply_language
 from vademecum.errors import ServiceAway
 from vademecum.model.answer import Checked
-from vademecum.model.conversation import NO_PAST, Begun, Finished, Past, TurnState
+from vademecum.model.conversation import Begun, Finished, Past, TurnState
 from vademecum.model.ids import ConversationId, DocumentId, MemoryId, TraceId, new_uuid
 from vademecum.model.passage import Passage
 from vademecum.model.principal import Scope
@@ -45,8 +45,9 @@ async def begin(parts: TalkParts, scope: Scope, ask: Ask) -> Talk:
     """
     trace_id = TraceId(new_uuid())
     if ask.temporary:
-        language = reply_language(ask.question)
-        return Talk(place=None, past=NO_PAST, language=language, trace_id=trace_id)
+        past = Past(summary="", turns=ask.said)
+        language = reply_language(ask.question, past)
+        return Talk(place=None, past=past, language=language, trace_id=trace_id)
     place = await parts.conversations.begin(
         scope,
         ask.conversation_id or ConversationId(new_uuid()),

@@ -116,6 +116,13 @@ class PostgresDocuments:
             cursor = await connection.execute(_SQL["list_documents"], values)
             return [_document(row) async for row in cursor]
 
+    async def collections(self, scope: Scope) -> list[str]:
+        """Return the names of the collections that hold something the scope may see."""
+        values = {"tenant": scope.tenant, "collections": collections_of(scope)}
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(_SQL["collections"], values)
+            return [row["collection"] async for row in cursor]
+
     async def find(self, scope: Scope, collection: str, uri: str) -> DocumentId | None:
         async with transaction(self._pool, scope) as connection:
             return await find_document(connection, scope.tenant, collection, uri)

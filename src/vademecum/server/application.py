@@ -21,6 +21,7 @@ from vademecum.server.api import (
     search,
     traces,
 )
+from vademecum.server.compatible import openai, retrieval
 from vademecum.server.gate import Gate, Rules
 from vademecum.server.leaving import Gone
 from vademecum.server.problems import INTERNAL, problem
@@ -31,8 +32,10 @@ from vademecum.settings import LimitsSettings, ServerSettings
 
 _PARTS = (
     health, search, documents, conversations, memories, people, keys, traces, feedback,
+    openai, retrieval,
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(route for part in _PARTS for route in part.routes.all)
+_SEE = "see /api/openapi.json"
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -91,39 +94,39 @@ def streams_of(server: ServerSettings, limits: LimitsSettings) -> Streams:
     )
 
 
-async def _told(_request: Request, error: Exception) -> Response:
+async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, VademecumError)  # registered for nothing else
-    return problem(error)
+    return problem(error, request.url.path)
 
 
-async def _not_valid(_request: Request, error: Exception) -> Response:
+async def _not_valid(request: Request, error: Exception) -> Response:
     """Name the first place that is not valid; never what stood there, which may be private."""
     assert isinstance(error, RequestValidationError)
     first: Sequence[dict[str, object]] = error.errors()[:1]
     place = ".".join(str(part) for part in _sequence(first[0]["loc"])[1:]) if first else ""
     reason = str(first[0]["msg"]).lower() if first else "not valid"
     what = f"{place} is not valid" if place else "the body is not valid"
-    return problem(UsageError(f"{what}: {reason}", hint="see /api/openapi.json"))
+    return problem(UsageError(f"{what}: {reason}", hint=_SEE), request.url.path)
 
 
 def _sequence(value: object) -> tuple[object, ...]:
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-async def _framework(_request: Request, error: Exception) -> Response:
+async def _framework(request: Request, error: Exception) -> Response:
     """Say in our form what the framework refuses; what we raised while it read the body is ours."""
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, VademecumError):
-        return problem(error.__cause__)
+        return problem(error.__cause__, request.url.path)
     if error.status_code == 404:
-        return problem(NotFound("there is nothing here", hint="see /api/openapi.json"))
-    return problem(UsageError("the request cannot be read", hint="see /api/openapi.json"))
+        return problem(NotFound("there is nothing here", hint=_SEE), request.url.path)
+    return problem(UsageError("the request cannot be read", hint=_SEE), request.url.path)
 
 
 async def _nobody(_request: Request, _error: Exception) -> Response:
     return Response(status_code=499)
 
 
-async def _broken(_request: Request, _error: Exception) -> Response:
+async def _broken(request: Request, _error: Exception) -> Response:
     """A fault of ours: the gate writes its kind to the log."""
-    return problem(INTERNAL)
+    return problem(INTERNAL, request.url.path)

@@ -93,11 +93,11 @@ class Gate:
                 await self._app(scope, _bounded(receive, most), answering.send)
                 return
         except VademecumError as error:
-            refusal = problem(error)
+            refusal = problem(error, scope["path"])
         except Exception as error:  # noqa: BLE001
             # The edge: nobody but the log learns what broke, and it only the kind.
             _log.error("%s broke inside: %s", answering.request_id, type(error).__name__)
-            refusal = problem(INTERNAL)
+            refusal = problem(INTERNAL, scope["path"])
         if not answering.begun:
             await refusal(scope, receive, answering.send)
 
@@ -125,6 +125,7 @@ class Gate:
         if caller.wait > 0:
             return problem(
                 TooMany("too many requests with this key", hint="come again a little later"),
+                scope["path"],
                 wait=caller.wait,
             )
         _check_permission(caller, route)
@@ -219,13 +220,13 @@ def _sign_in(scope: Scope, route: Route, message: str, hint: str) -> Response:
     """Return what somebody without a good credential gets: a page leads to the door."""
     if route.page and scope["method"] == "GET":
         return RedirectResponse("/sign-in", 303)
-    return problem(Unauthenticated(message, hint=hint))
+    return problem(Unauthenticated(message, hint=hint), scope["path"])
 
 
 def _too_large(headers: Headers, route: Route) -> Response | None:
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > route.most_bytes:
-        return problem(_limit(route.most_bytes))
+        return problem(_limit(route.most_bytes), route.path)
     return None
 
 

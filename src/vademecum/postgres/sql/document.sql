@@ -29,6 +29,13 @@ WHERE d.tenant = %(tenant)s
 ORDER BY d.collection, d.uri
 LIMIT %(limit)s::int
 
+-- name: collections
+SELECT DISTINCT d.collection
+FROM document d
+WHERE d.tenant = %(tenant)s
+  AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
+ORDER BY d.collection
+
 -- name: text
 -- Of the newest revision that was read, or of the one in force at the end of a day.
 SELECT r.text
