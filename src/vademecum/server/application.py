@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from vademecum.errors import NotFound, UsageError, VademecumError
 from vademecum.model.key import Rate
+from vademecum.server import mcp
 from vademecum.server.api import (
     conversations,
     documents,
@@ -32,7 +33,7 @@ from vademecum.settings import LimitsSettings, ServerSettings
 
 _PARTS = (
     health, search, documents, conversations, memories, people, keys, traces, feedback,
-    openai, retrieval,
+    openai, retrieval, mcp,
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(route for part in _PARTS for route in part.routes.all)
 _SEE = "see /api/openapi.json"
