@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from vademecum.app import App
 from vademecum.errors import NotFound, UsageError, VademecumError
 from vademecum.model.key import Rate
 from vademecum.server import mcp
@@ -18,6 +19,7 @@ from vademecum.server.api import (
     health,
     keys,
     memories,
+    operations,
     people,
     search,
     traces,
@@ -25,15 +27,17 @@ from vademecum.server.api import (
 from vademecum.server.compatible import openai, retrieval
 from vademecum.server.gate import Gate, Rules
 from vademecum.server.leaving import Gone
+from vademecum.server.metrics import Metrics
 from vademecum.server.problems import INTERNAL, problem
 from vademecum.server.routes import Route
 from vademecum.server.service import Service
 from vademecum.server.streams import Limits, Streams
-from vademecum.settings import LimitsSettings, ServerSettings
+from vademecum.settings import LimitsSettings, Loaded, ServerSettings
 
 _PARTS = (
     health, search, documents, conversations, memories, people, keys, traces, feedback,
     openai, retrieval, mcp,
+    operations,
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(route for part in _PARTS for route in part.routes.all)
 _SEE = "see /api/openapi.json"
@@ -50,6 +54,7 @@ def application(service: Service) -> ASGIApp:
             route.endpoint,
             methods=[route.method],
             response_class=Response,
+            include_in_schema=not route.page,
             **route.options,
         )
     api.add_exception_handler(VademecumError, _told)
@@ -58,9 +63,15 @@ def application(service: Service) -> ASGIApp:
     api.add_exception_handler(Gone, _nobody)
     api.add_exception_handler(Exception, _broken)
     settings = service.loaded.settings
-    return Gate(
-        api, ROUTES, service.app.catalogue.keyring, rules_of(settings.server, settings.limits)
-    )
+    rules = rules_of(settings.server, settings.limits)
+    return Gate(api, ROUTES, service.app.catalogue.keyring, rules, service.metrics)
+
+
+def service_over(app: App, loaded: Loaded) -> Service:
+    """Return what every request has at hand, of an opened App and its settings."""
+    metrics = Metrics()
+    streams = streams_of(loaded.settings.server, loaded.settings.limits, metrics)
+    return Service(app=app, streams=streams, metrics=metrics, loaded=loaded)
 
 
 def rules_of(server: ServerSettings, limits: LimitsSettings) -> Rules:
@@ -84,14 +95,15 @@ def _a_minute(kind: str, count: int) -> Rate:
     return Rate(kind=kind, per_minute=count, burst=count)
 
 
-def streams_of(server: ServerSettings, limits: LimitsSettings) -> Streams:
+def streams_of(server: ServerSettings, limits: LimitsSettings, metrics: Metrics) -> Streams:
     return Streams(
         Limits(
             total=limits.answer_seconds,
             idle=limits.idle_seconds,
             each=limits.streams,
             grace=server.grace_seconds,
-        )
+        ),
+        metrics,
     )
 
 
