@@ -56,6 +56,7 @@ async def begin(parts: TalkParts, scope: Scope, ask: Ask) -> Talk:
         language=reply_language(ask.question),
         zone=ask.zone,
         again=ask.again,
+        new=ask.conversation_id is None,
     )
     language = reply_language(ask.question, place.past)
     return Talk(place=place, past=place.past, language=language, trace_id=trace_id)
