@@ -1,15 +1,12 @@
 """What operators read: the numbers, and what there is to call."""
 
-from functools import lru_cache
-from typing import Any
-
-from fastapi import FastAPI, Request
-from fastapi.openapi.utils import get_openapi
+from starlette.requests import Request
 from starlette.responses import Response
 
+from vademecum.server.described import described
 from vademecum.server.problems import Json
 from vademecum.server.routes import Routes
-from vademecum.server.service import Seeing, Serving
+from vademecum.server.service import Serving
 
 routes = Routes()
 
@@ -21,17 +18,6 @@ async def metrics(service: Serving) -> Response:
 
 
 @routes.add("GET", "/api/openapi.json", permission="admin", spends="read")
-async def openapi(request: Request, _scope: Seeing) -> Response:
+async def openapi(request: Request) -> Response:
     """Describe every route that programs call, with what each needs."""
     return Json(described(request.app))
-
-
-@lru_cache(maxsize=8)
-def described(api: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI document of an application: its pages are for people, and left out."""
-    return get_openapi(
-        title="Vademecum",
-        version="1",
-        description="Answers from private documents with checked citations, and memory.",
-        routes=[route for route in api.routes if getattr(route, "include_in_schema", False)],
-    )
