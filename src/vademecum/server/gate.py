@@ -144,6 +144,8 @@ class Gate:
             raise UsageError(
                 "this server is not called by that name", hint="add it to the setting server.hosts"
             )
+        if b"%00" in scope.get("query_string", b"") or "\0" in scope["path"]:
+            raise UsageError("a NUL stands in the address", hint="leave it out")
         route = _only(find(self._routes, scope["method"], scope["path"]))
         scope["state"]["route"] = route
         credential = _credential(headers)

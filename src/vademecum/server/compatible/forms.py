@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from vademecum.errors import UsageError
-from vademecum.server.forms import Text
+from vademecum.server.forms import Name, Text
 
 _MOST_MESSAGES = 2_000
 _LONG = StringConstraints(max_length=200_000)
@@ -52,13 +52,13 @@ class Extra(Lenient):
     """What programs that know us may add: a stored conversation instead of the sent messages."""
 
     conversation_id: UUID | None = None
-    persona: str | None = None
+    persona: Name | None = None
 
 
 class ChatForm(Lenient):
     """A chat, as the OpenAI API takes it. `model` names a collection, or all of them."""
 
-    model: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    model: Name
     messages: list[Message] = Field(min_length=1, max_length=_MOST_MESSAGES)
     stream: bool = False
     stream_options: StreamOptions | None = None
@@ -128,7 +128,7 @@ class MetadataCondition(Lenient):
 class RetrievalForm(Lenient):
     """A search, as Dify asks external knowledge. `knowledge_id` names a collection, or all."""
 
-    knowledge_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    knowledge_id: Name
     query: Text
     retrieval_setting: RetrievalSetting = RetrievalSetting()
     metadata_condition: MetadataCondition | None = None
