@@ -220,3 +220,35 @@ def test_without_a_worker_nothing_is_worked_on(vade: Any) -> None:
                 break
             time.sleep(0.2)
         assert client.get(one).json()["status"] == "ready"
+
+
+def test_the_weekend_assistant(vade: Any, tmp_path: Path) -> None:
+    """The example in under a hundred lines: bring, chat with feedback, report."""
+    script = Path(__file__).parents[2] / "examples" / "weekend" / "assistant.py"
+    assert len(script.read_text().splitlines()) < 100
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "hall.md").write_text("# Hall Leste\n\nHall Leste opens at 19:30.\n")
+    with serving(vade.home) as server:
+
+        def run(*words: str, said: str = "") -> str:
+            ended = subprocess.run(
+                [sys.executable, str(script), *words],
+                env=dict(os.environ)
+                | {"VADE_URL": server.url, "VADE_KEY": server.admin_key}
+                | {"METRICS": str(tmp_path / "metrics.jsonl")},
+                input=said,
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=120,
+            )
+            return ended.stdout
+
+        assert "ready  hall.md" in run("bring", str(folder))
+        told = run("chat", said="When does Hall Leste open?\n+\nWho won the world cup?\n-\n")
+        assert "Hall Leste opens at 19:30." in told
+        assert "[1] Hall Leste: Hall Leste opens at 19:30." in told
+        report = run("report")
+    assert "2 answers, 1 without one in the documents" in report
+    assert "thumbs: 1 up, 1 down" in report
