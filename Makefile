@@ -7,7 +7,7 @@ WORKERS ?= 2
 DEMO_HOME ?= $(shell [ "$$(id -u)" = 0 ] && echo /var/lib/vademecum-demo || echo "$(CURDIR)/.demo")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test test-all unit lint types fmt build stop clean
+.PHONY: help demo setup test test-all unit lint types fmt screenshots build stop clean
 
 help: ## print this
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ types: $(VENV)/developed ## types, strictly, of the benchmarks too: nothing else
 fmt: $(VENV)/developed ## format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+screenshots: $(VENV)/developed ## take pictures of every page of the demo into docs/images (needs chromium)
+	@VADE_HOME="$(DEMO_HOME)" VADE="$(BIN)/vade" PYTHON="$(BIN)/python" sh tools/screenshots.sh
 
 build: $(VENV)/developed ## build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

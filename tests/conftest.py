@@ -18,7 +18,12 @@ from vademecum.postgres.pool import Pool, open_pool
 
 TEMPLATE = "vademecum_template"
 HOME_OF_TESTS = "VADE_TEST_HOME"
-_OF_TESTS = {HOME_OF_TESTS, "VADE_SHARED_DATA", "VADE_REQUIRE_SHARED_DATA"}
+_OF_TESTS = {
+    HOME_OF_TESTS,
+    "VADE_SHARED_DATA",
+    "VADE_REQUIRE_SHARED_DATA",
+    "VADE_REQUIRE_BROWSER",
+}
 
 
 @pytest.fixture(scope="session")

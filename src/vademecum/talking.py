@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from vademecum.errors import UsageError
 from vademecum.model.conversation import Conversation, Turn
 from vademecum.model.ids import ConversationId, new_uuid
 from vademecum.model.memory import DEFAULT_PERSONA
@@ -10,6 +11,9 @@ from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.ports.clock import Clock
 from vademecum.ports.conversations import ConversationStore
+from vademecum.text.normalise import clean
+
+_TITLE_LETTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,16 @@ class Talking:
         conversation = await self.store.get(scope, conversation_id)
         turns = await self.store.turns(scope, conversation_id)
         return Dialogue(conversation=conversation, turns=tuple(turns))
+
+    async def rename(self, conversation_id: ConversationId, title: str, *, scope: Scope) -> None:
+        """Give a conversation a title, a line of 200 characters at most.
+
+        Raises: ConversationNotFound, UsageError for an empty one.
+        """
+        line = " ".join(clean(title).split())[:_TITLE_LETTERS]
+        if not line:
+            raise UsageError("a conversation needs a title", hint="give it a word")
+        await self.store.rename(scope, conversation_id, line)
 
     async def delete(self, conversation_id: ConversationId, *, scope: Scope) -> Receipt:
         """Delete a conversation with all that was made from it. Raises: ConversationNotFound."""

@@ -81,7 +81,7 @@ async def owned(served: Served) -> Owned:
     )
 
 
-SLOTTED = [route for route in ROUTES if "{" in route.path and not route.page]
+SLOTTED = [route for route in ROUTES if "{" in route.path and route.permission is not None]
 
 
 def test_every_slot_is_one_that_the_matrix_knows() -> None:

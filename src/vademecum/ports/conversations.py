@@ -60,6 +60,10 @@ class ConversationStore(TalkStore, Protocol):
         """Raises: ConversationNotFound."""
         ...
 
+    async def rename(self, scope: Scope, conversation_id: ConversationId, title: str) -> None:
+        """Give a conversation a title. Raises: ConversationNotFound."""
+        ...
+
     async def turns(self, scope: Scope, conversation_id: ConversationId) -> list[Turn]:
         """Return every turn, folded or not. Raises: ConversationNotFound."""
         ...

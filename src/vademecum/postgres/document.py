@@ -90,9 +90,21 @@ class PostgresDocuments:
         collection: str | None = None,
         after: tuple[str, str] | None = None,
         limit: int,
+        state: str | None = None,
+        wanted: str | None = None,
     ) -> list[Document]:
-        """Return at most `limit` documents behind (collection, uri), in that order."""
-        return await self._select(scope, None, collection=collection, after=after, limit=limit)
+        """Return at most `limit` documents behind (collection, uri), in that order: of one state,
+        and with `wanted` in title or uri, where these are given."""
+        return await self._select(
+            scope, None, collection=collection, after=after, limit=limit, state=state, wanted=wanted
+        )
+
+    async def collections(self, scope: Scope) -> dict[str, int]:
+        """Return how many documents the scope sees in each collection, by name."""
+        values = {"tenant": scope.tenant, "collections": collections_of(scope)}
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(_SQL["collections"], values)
+            return {row["collection"]: row["documents"] async for row in cursor}
 
     async def _select(
         self,
@@ -102,6 +114,8 @@ class PostgresDocuments:
         collection: str | None = None,
         after: tuple[str, str] | None = None,
         limit: int | None = None,
+        state: str | None = None,
+        wanted: str | None = None,
     ) -> list[Document]:
         values = {
             "tenant": scope.tenant,
@@ -111,17 +125,12 @@ class PostgresDocuments:
             "after_collection": after[0] if after else None,
             "after_uri": after[1] if after else None,
             "limit": limit,
+            "state": state,
+            "wanted": wanted,
         }
         async with transaction(self._pool, scope) as connection:
             cursor = await connection.execute(_SQL["list_documents"], values)
             return [_document(row) async for row in cursor]
-
-    async def collections(self, scope: Scope) -> list[str]:
-        """Return the names of the collections that hold something the scope may see."""
-        values = {"tenant": scope.tenant, "collections": collections_of(scope)}
-        async with transaction(self._pool, scope) as connection:
-            cursor = await connection.execute(_SQL["collections"], values)
-            return [row["collection"] async for row in cursor]
 
     async def find(self, scope: Scope, collection: str, uri: str) -> DocumentId | None:
         async with transaction(self._pool, scope) as connection:

@@ -1,5 +1,8 @@
 """How are traces kept?"""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from psycopg.types.json import Jsonb
 
 from vademecum.errors import TraceNotFound
@@ -34,15 +37,15 @@ class PostgresRecords:
             raise TraceNotFound(
                 f"no trace {trace_id}", hint="each search and answer prints its trace id"
             )
-        return Trace(
-            id=TraceId(row["id"]),
-            kind=row["kind"],
-            principal=Principal(row["principal"]),
-            documents=(),
-            chunks=(),
-            created_at=row["created_at"],
-            record=row["record"],
-        )
+        return _trace(row)
+
+    async def traces(self, scope: Scope, trace_ids: Sequence[TraceId]) -> list[Trace]:
+        """Return those of the traces that are there and may be seen, in no order."""
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(
+                _SQL["get_traces"], {"tenant": scope.tenant, "ids": list(trace_ids)}
+            )
+            return [_trace(row) async for row in cursor]
 
     async def queries(self, scope: Scope, limit: int) -> list[str]:
         """Return what was searched for, each text once, the newest first."""
@@ -51,6 +54,18 @@ class PostgresRecords:
                 _SQL["asked_texts"], {"tenant": scope.tenant, "limit": limit}
             )
             return [row["text"] async for row in cursor]
+
+
+def _trace(row: Mapping[str, Any]) -> Trace:
+    return Trace(
+        id=TraceId(row["id"]),
+        kind=row["kind"],
+        principal=Principal(row["principal"]),
+        documents=(),
+        chunks=(),
+        created_at=row["created_at"],
+        record=row["record"],
+    )
 
 
 async def insert_trace(connection: Connection, scope: Scope, trace: Trace) -> None:

@@ -32,13 +32,17 @@ from vademecum.server.problems import INTERNAL, problem
 from vademecum.server.routes import Route
 from vademecum.server.service import Service
 from vademecum.server.streams import Limits, Streams
+from vademecum.server.web import assets
+from vademecum.server.web.pages import ask, inspect, memory, sign_in, sources, status
+from vademecum.server.web.site import error_page
 from vademecum.settings import LimitsSettings, Loaded, ServerSettings
 
-_PARTS = (
-    health, search, documents, conversations, memories, people, keys, traces, feedback,
-    openai, retrieval, mcp,
-    operations,
+_API = (
+    health, search, documents, conversations, memories, people, keys, traces, feedback, operations,
 )  # fmt: skip
+_COMPATIBLE = (openai, retrieval, mcp)
+_PAGES = (assets, sign_in, ask, sources, memory, inspect, status)
+_PARTS = (*_API, *_COMPATIBLE, *_PAGES)
 ROUTES: tuple[Route, ...] = tuple(route for part in _PARTS for route in part.routes.all)
 _SEE = "see /api/openapi.json"
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -64,7 +68,8 @@ def application(service: Service) -> ASGIApp:
     api.add_exception_handler(Exception, _broken)
     settings = service.loaded.settings
     rules = rules_of(settings.server, settings.limits)
-    return Gate(api, ROUTES, service.app.catalogue.keyring, rules, service.metrics)
+    keyring = service.app.catalogue.keyring
+    return Gate(api, ROUTES, keyring, rules, service.metrics, error_page)
 
 
 def service_over(app: App, loaded: Loaded) -> Service:
@@ -109,6 +114,13 @@ def streams_of(server: ServerSettings, limits: LimitsSettings, metrics: Metrics)
 
 async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, VademecumError)  # registered for nothing else
+    return _answer(request, error)
+
+
+def _answer(request: Request, error: VademecumError) -> Response:
+    """Return an error in the form of what was asked for: a page's, or a program's."""
+    if request.state.route.page:
+        return error_page(request, error)
     return problem(error, request.url.path)
 
 
@@ -119,7 +131,7 @@ async def _not_valid(request: Request, error: Exception) -> Response:
     place = ".".join(str(part) for part in _sequence(first[0]["loc"])[1:]) if first else ""
     reason = str(first[0]["msg"]).lower() if first else "not valid"
     what = f"{place} is not valid" if place else "the body is not valid"
-    return problem(UsageError(f"{what}: {reason}", hint=_SEE), request.url.path)
+    return _answer(request, UsageError(f"{what}: {reason}", hint=_SEE))
 
 
 def _sequence(value: object) -> tuple[object, ...]:
@@ -130,10 +142,10 @@ async def _framework(request: Request, error: Exception) -> Response:
     """Say in our form what the framework refuses; what we raised while it read the body is ours."""
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, VademecumError):
-        return problem(error.__cause__, request.url.path)
+        return _answer(request, error.__cause__)
     if error.status_code == 404:
-        return problem(NotFound("there is nothing here", hint=_SEE), request.url.path)
-    return problem(UsageError("the request cannot be read", hint=_SEE), request.url.path)
+        return _answer(request, NotFound("there is nothing here", hint=_SEE))
+    return _answer(request, UsageError("the request cannot be read", hint=_SEE))
 
 
 async def _nobody(_request: Request, _error: Exception) -> Response:
@@ -142,4 +154,4 @@ async def _nobody(_request: Request, _error: Exception) -> Response:
 
 async def _broken(request: Request, _error: Exception) -> Response:
     """A fault of ours: the gate writes its kind to the log."""
-    return problem(INTERNAL, request.url.path)
+    return _answer(request, INTERNAL)

@@ -9,11 +9,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import regex
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -74,6 +76,14 @@ class Credential:
     cookie: bool
 
 
+class ErrorPage(Protocol):
+    """Shows a person what went wrong."""
+
+    def __call__(
+        self, request: Request, error: VademecumError, *, wait: float | None = None
+    ) -> Response: ...
+
+
 class Gate:
     """The first to see a request, and the last to see its answer."""
 
@@ -84,12 +94,14 @@ class Gate:
         keyring: Keyring,
         rules: Rules,
         metrics: Metrics,
+        error_page: ErrorPage,
     ) -> None:
         self._app = app
         self._routes = routes
         self._keyring = keyring
         self._rules = rules
         self._metrics = metrics
+        self._error_page = error_page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -113,11 +125,11 @@ class Gate:
                 await self._app(scope, _bounded(receive, most), answering.send)
                 return
         except VademecumError as error:
-            refusal = problem(error, scope["path"])
+            refusal = self._refusal(scope, error)
         except Exception as error:  # noqa: BLE001
             # The edge: nobody but the log learns what broke, and it only the kind.
             _log.error("%s broke inside: %s", answering.request_id, type(error).__name__)
-            refusal = problem(INTERNAL, scope["path"])
+            refusal = self._refusal(scope, INTERNAL)
         if not answering.begun:
             await refusal(scope, receive, answering.send)
 
@@ -155,21 +167,28 @@ class Gate:
         if credential is None:
             return _sign_in(scope, route, "a key is needed", "send it as Authorization: Bearer …")
         if credential.cookie and scope["method"] not in _LOOKING:
-            _check_origin(scope, headers)
+            check_origin(scope, headers)
         rate = self._rules.rates[route.spends] if route.spends else None
         caller = await self._keyring.enter(credential.text, rate)
         if caller is None:
             return _sign_in(scope, route, "this key opens nothing", "it may be revoked or over")
         if caller.wait > 0:
-            return problem(
-                TooMany("too many requests with this key", hint="come again a little later"),
-                scope["path"],
-                wait=caller.wait,
-            )
+            early = TooMany("too many requests with this key", hint="come again a little later")
+            return self._refusal(scope, early, wait=caller.wait)
         _check_permission(caller, route)
         scope["state"]["caller"] = caller
         scope["state"]["credential"] = credential.text
         return _too_large(headers, route)
+
+    def _refusal(
+        self, scope: Scope, error: VademecumError, *, wait: float | None = None
+    ) -> Response:
+        """Return an error as a page to whoever looks at pages, else as a problem."""
+        route: Route | None = scope["state"].get("route")
+        looking = "text/html" in Headers(scope=scope).get("accept", "")
+        if route.page if route is not None else looking:
+            return self._error_page(Request(scope), error, wait=wait)
+        return problem(error, scope["path"], wait=wait)
 
 
 class _Answering:
@@ -243,14 +262,16 @@ def read_cookies(headers: Headers) -> dict[str, str]:
     return {name: morsel.value for name, morsel in parsed.items()}
 
 
-def _check_origin(scope: Scope, headers: Headers) -> None:
+def check_origin(scope: Scope, headers: Headers) -> None:
     """Refuse a change that another site makes a browser send: its cookie comes unasked."""
     site = headers.get("sec-fetch-site")
     origin = headers.get("origin")
     if site not in (None, "same-origin", "none"):
         raise Forbidden("another site sent this", hint="use the page of this server")
     own = f"{scope['scheme']}://{headers.get('host', '')}"
-    if origin is not None and origin != own:
+    # Under our Referrer-Policy a browser tells of a form only that its origin is "null"; where it
+    # comes from then stands in the other header, which no script can write.
+    if origin is not None and origin != own and (origin, site) != ("null", "same-origin"):
         raise Forbidden("another site sent this", hint="use the page of this server")
     if site is None and origin is None:
         raise Forbidden("this does not say where it comes from", hint="use a key, not a cookie")

@@ -1,9 +1,10 @@
 """The child process that reads one document and then ends; the nursery forks it.
 
 The request is a JSON line `{"uri": …, "ocr": …}`, then the bytes; the answer is one JSON line on
-stdout.
+stdout. A request with a `page` and `words` wants no text, but a picture of that page.
 """
 
+import base64
 import json
 import resource
 import sys
@@ -23,6 +24,7 @@ from vademecum.adapters.parsers.office.slides import parse_pptx
 from vademecum.adapters.parsers.office.word import parse_docx
 from vademecum.adapters.parsers.office.workbook import parse_xlsx
 from vademecum.adapters.parsers.pdf import parse_pdf
+from vademecum.adapters.parsers.pdf.picture import paint
 from vademecum.adapters.parsers.plain import parse_text
 from vademecum.adapters.parsers.rich_text import parse_rtf
 from vademecum.adapters.parsers.web.epub import parse_epub
@@ -64,6 +66,14 @@ def _answer(parsed: ParsedDocument) -> dict[str, Any]:
     return answer
 
 
+def _answered(request: dict[str, Any], content: bytes) -> dict[str, Any]:
+    if "page" in request:
+        picture = paint(content, request["page"], request["words"])
+        return {"png": base64.b64encode(picture).decode("ascii")}
+    READERS[media_type.PDF] = partial(parse_pdf, ocr=request["ocr"])
+    return _answer(parse(content, request["uri"]))
+
+
 def main() -> None:
     """Read one document from stdin under limits, and answer on stdout."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
@@ -73,9 +83,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     request = json.loads(sys.stdin.buffer.readline())
     content = sys.stdin.buffer.read()
-    READERS[media_type.PDF] = partial(parse_pdf, ocr=request["ocr"])
     try:
-        answer = _answer(parse(content, request["uri"]))
+        answer = _answered(request, content)
     except VademecumError as error:
         answer = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
     except (MemoryError, RecursionError):

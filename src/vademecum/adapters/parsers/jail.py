@@ -1,6 +1,7 @@
 """How is a document read so that nothing it does can hurt others? In a fresh child process."""
 
 import asyncio
+import base64
 import contextlib
 import json
 import signal
@@ -70,11 +71,22 @@ class ChildParser:
         return f"readers-{READERS_VERSION}/{self._ocr}"
 
     async def parse(self, content: bytes, uri: str) -> ParsedDocument:
+        return _read_answer(await self._asked({"uri": uri, "ocr": self._ocr}, content), uri)
+
+    async def paint(self, content: bytes, number: int, words: str) -> bytes:
+        """Draw a page in a child of its own; see `PagePainter.paint`."""
+        request = {"uri": "the page", "page": number, "words": words}
+        answer = _answered(await self._asked(request, content), "the page")
+        return base64.b64decode(answer["png"])
+
+    async def _asked(self, asked: dict[str, Any], content: bytes) -> bytes:
+        """Return the line that a new child answers with."""
         reader, writer = await asyncio.open_unix_connection(sock=self._new_job())
-        request = json.dumps({"uri": uri, "ocr": self._ocr}).encode() + b"\n" + content
+        request = json.dumps(asked).encode() + b"\n" + content
+        uri = asked["uri"]
         try:
             async with asyncio.timeout(self._wall_seconds):
-                output = await _exchange(reader, writer, request)
+                return await _exchange(reader, writer, request)
         except TimeoutError as error:
             raise LimitExceeded(
                 f"{uri} took over {self._wall_seconds:.0f} s to read", hint="split the document"
@@ -82,7 +94,6 @@ class ChildParser:
         finally:
             # The nursery sees that nobody waits any more, and ends the child if it still runs.
             writer.transport.abort()
-        return _read_answer(output, uri)
 
     async def aclose(self) -> None:
         """End the nursery and with it every child."""
@@ -182,7 +193,8 @@ async def _send(writer: asyncio.StreamWriter, request: bytes) -> None:
         writer.write_eof()
 
 
-def _read_answer(output: bytes, uri: str) -> ParsedDocument:
+def _answered(output: bytes, uri: str) -> dict[str, Any]:
+    """Return what a child answered, or raise what kept it from answering."""
     try:
         answer: dict[str, Any] = json.loads(output)
     except ValueError as error:
@@ -202,6 +214,11 @@ def _read_answer(output: bytes, uri: str) -> ParsedDocument:
         raise _REFUSALS.get(answer["error"], DocumentUnreadable)(
             answer["message"], hint=answer["hint"]
         )
+    return answer
+
+
+def _read_answer(output: bytes, uri: str) -> ParsedDocument:
+    answer = _answered(output, uri)
     return ParsedDocument(
         text=answer["text"],
         blocks=tuple(

@@ -148,6 +148,13 @@ class PostgresConversations:
         async with transaction(self._pool, scope) as connection:
             return await _own(connection, _keys(scope, conversation_id))
 
+    async def rename(self, scope: Scope, conversation_id: ConversationId, title: str) -> None:
+        keys = _keys(scope, conversation_id) | {"title": title}
+        async with transaction(self._pool, scope) as connection:
+            row = await (await connection.execute(_SQL["rename"], keys)).fetchone()
+        if row is None:
+            raise _not_found(conversation_id)
+
     async def turns(self, scope: Scope, conversation_id: ConversationId) -> list[Turn]:
         keys = _keys(scope, conversation_id)
         async with transaction(self._pool, scope) as connection:

@@ -27,6 +27,11 @@ WHERE c.tenant = %(tenant)s AND c.principal = %(principal)s
   AND (%(persona)s::text IS NULL OR c.persona = %(persona)s)
 ORDER BY c.last_at DESC, c.id
 
+-- name: rename
+UPDATE conversation SET title = %(title)s
+WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND principal = %(principal)s
+RETURNING id
+
 -- name: latest
 SELECT id FROM conversation
 WHERE tenant = %(tenant)s AND principal = %(principal)s AND persona = %(persona)s

@@ -26,15 +26,18 @@ WHERE d.tenant = %(tenant)s
   AND (%(collection)s::text IS NULL OR d.collection = %(collection)s)
   AND (%(after_uri)s::text IS NULL
        OR (d.collection, d.uri) > (%(after_collection)s::text, %(after_uri)s::text))
+  AND (%(state)s::text IS NULL OR r.state = %(state)s)
+  AND (%(wanted)s::text IS NULL OR strpos(lower(d.title || ' ' || d.uri), lower(%(wanted)s)) > 0)
 ORDER BY d.collection, d.uri
 LIMIT %(limit)s::int
 
 -- name: collections
-SELECT DISTINCT d.collection
+-- Those of which somebody sees a document, with how many of them.
+SELECT d.collection, count(*) AS documents
 FROM document d
 WHERE d.tenant = %(tenant)s
   AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
-ORDER BY d.collection
+GROUP BY d.collection ORDER BY d.collection
 
 -- name: text
 -- Of the newest revision that was read, or of the one in force at the end of a day.

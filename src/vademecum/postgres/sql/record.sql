@@ -23,6 +23,10 @@ GROUP BY q.text
 ORDER BY max(t.created_at) DESC, q.text
 LIMIT %(limit)s::int
 
+-- name: get_traces
+SELECT id, principal, kind, record, created_at FROM trace
+WHERE tenant = %(tenant)s AND id = ANY (%(ids)s::uuid[])
+
 -- name: get_trace
 SELECT id, principal, kind, record, created_at FROM trace
 WHERE tenant = %(tenant)s AND id = %(id)s::uuid

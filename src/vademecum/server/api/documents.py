@@ -64,7 +64,7 @@ async def list_documents(
 ) -> Response:
     """List the documents that the caller may see, by collection and uri; `next` goes on."""
     found = await service.app.catalogue.documents.page(
-        scope, collection=collection, after=_cursor(after), limit=limit + 1
+        scope, collection=collection, after=cursor_of(after), limit=limit + 1
     )
     more = found[limit - 1] if len(found) > limit else None
     return Json(
@@ -75,7 +75,7 @@ async def list_documents(
     )
 
 
-def _cursor(text: str | None) -> tuple[str, str] | None:
+def cursor_of(text: str | None) -> tuple[str, str] | None:
     if text is None:
         return None
     try:
@@ -126,13 +126,13 @@ async def upload(request: Request, service: Serving, scope: Seeing) -> Response:
         files = [file for file in form.getlist("file") if isinstance(file, UploadFile)]
         if not files:
             raise UsageError("there is no file in it", hint="send it in a field `file`")
-        facts = _facts(form)
+        facts = facts_of(form)
         wait = form.get("wait") in ("true", "1")
-        results = await service.app.ingest(_sources(files, facts), scope=scope, wait=wait)
+        results = await service.app.ingest(sources_of(files, facts), scope=scope, wait=wait)
     return _brought(results, wait=wait)
 
 
-def _sources(files: list[UploadFile], facts: Facts) -> Iterator[Source]:
+def sources_of(files: list[UploadFile], facts: Facts) -> Iterator[Source]:
     """Yield one file at a time; it is read in the thread that takes it, so one is in memory."""
     for file in files:
         name = PurePath((file.filename or "").replace("\\", "/")).name or "upload"
@@ -140,7 +140,7 @@ def _sources(files: list[UploadFile], facts: Facts) -> Iterator[Source]:
         yield make(name, file.file.read(MOST_BYTES + 1), facts)
 
 
-def _facts(form: FormData) -> Facts:
+def facts_of(form: FormData) -> Facts:
     access = [str(label) for label in form.getlist("access") if str(label)]
     return Facts(
         collection=str(form.get("collection") or DEFAULT_COLLECTION),

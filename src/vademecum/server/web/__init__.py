@@ -1,0 +1,1 @@
+"""What does a person see? Pages made on the server, in three languages."""
