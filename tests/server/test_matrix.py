@@ -4,6 +4,7 @@ Made from the registry, so that a new route is in it by itself: every route with
 body with an id in it, x {own, colleague, other tenant} x {read, write, memory, admin}.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,10 @@ BODIES: dict[str, tuple[str, Any]] = {
         },
     ),
 }
+# What a page's forms send; each reads its own.
+FORM = {"title": "x", "text": "x", "pinned": "1"}
+# The place of a passage, for the pages that show one.
+PLACE = {"chunk": MISSING, "start": 0, "end": 3}
 VALID: dict[tuple[str, str], Any] = {
     ("PATCH", "/api/v1/memories/{memory_id}"): {"pinned": True},
 }
@@ -85,11 +90,9 @@ SLOTTED = [route for route in ROUTES if "{" in route.path and route.permission i
 
 
 def test_every_slot_is_one_that_the_matrix_knows() -> None:
-    names = {
-        part[1:-1] for route in SLOTTED for part in route.path.split("/") if part.startswith("{")
-    }
+    names = {name for route in SLOTTED for name in re.findall(r"\{(\w+)", route.path)}
     known = {"document_id", "conversation_id", "trace_id", "memory_id", "feedback_id", "key_id"}
-    assert names - known <= {"name"}, "a name of a model is no id"
+    assert names - known <= {"name", "number"}, "a model's name and a page's number are no ids"
 
 
 async def test_a_foreign_id_is_a_missing_one(served: Served) -> None:
@@ -105,10 +108,13 @@ async def test_a_foreign_id_is_a_missing_one(served: Served) -> None:
         async with served.client(key) as client:
             for route in SLOTTED:
                 body = VALID.get((route.method, route.path))
+                form = FORM if route.page and route.method == "POST" else None
                 answers = []
                 for ids in (things.ids, dict.fromkeys(things.ids, MISSING)):
-                    path = route.path.format(**ids, name="x")
-                    answer = await client.request(route.method, path, json=body)
+                    path = route.path.format(**ids, name="x", number=1)
+                    answer = await client.request(
+                        route.method, path, json=body, data=form, params=PLACE
+                    )
                     answers.append((answer.status_code, neutral(answer.text, ids)))
                 if "{name}" in route.path:
                     continue
