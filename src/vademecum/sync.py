@@ -84,6 +84,7 @@ class Talking:
 
     list = _talking(AsyncTalking.list)
     show = _talking(AsyncTalking.show)
+    rename = _talking(AsyncTalking.rename)
     delete = _talking(AsyncTalking.delete)
     latest = _talking(AsyncTalking.latest)
 

@@ -28,7 +28,9 @@ def test_every_public_method_is_there_with_the_same_signature() -> None:
 
 def test_conversations_are_there_with_the_same_signatures() -> None:
     asynchronous, blocking = _methods(talking.Talking), _methods(sync.Talking)
-    assert set(blocking) == set(asynchronous) == {"list", "show", "delete", "latest"}
+    assert set(blocking) == set(asynchronous) == {
+        "list", "show", "rename", "delete", "latest",
+    }  # fmt: skip
     for name, method in blocking.items():
         assert inspect.signature(method) == inspect.signature(asynchronous[name])
         assert method.__doc__ == asynchronous[name].__doc__

@@ -5,9 +5,11 @@ import json
 import re
 import struct
 import zlib
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import get_args
 from uuid import UUID
 
 import httpx
@@ -19,7 +21,10 @@ from support import OPERATOR, make_bench, source
 
 from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.errors import ConversationNotFound, TooMany
+from vademecum.model.answer import Support
+from vademecum.model.document import State
 from vademecum.model.ids import ConversationId
+from vademecum.model.memory import KINDS, Confidence, MemorySignals, Outcome, SourceKind
 from vademecum.model.principal import Scope
 from vademecum.postgres.overview import Overview
 from vademecum.postgres.pool import Pool
@@ -27,6 +32,7 @@ from vademecum.server.application import ROUTES
 from vademecum.server.web.languages import NAMES, chosen, language
 from vademecum.server.web.markup import marked_up
 from vademecum.server.web.pages.sign_in import Attempts
+from vademecum.server.web.site import THEMES
 from vademecum.testing.language_models import ScriptedModel
 
 WEB = Path(__file__).parents[2] / "src" / "vademecum" / "server" / "web"
@@ -160,6 +166,26 @@ def test_every_text_that_a_page_names_is_there() -> None:
             named |= {key} if function == "t" else {f"{key}.one", f"{key}.many"}
     assert len(named) > 150
     assert named - texts.keys() == set()
+
+
+def test_every_value_of_the_system_that_a_page_names_has_a_name() -> None:
+    texts = language("en").texts
+    groups: dict[str, Iterable[str]] = {
+        "state": [state.value for state in State],
+        "kind": KINDS,
+        "confidence": get_args(Confidence),
+        "memory.source": get_args(SourceKind),
+        "memory.state": ("held", "archived"),
+        "memory.kept": get_args(Outcome),
+        "signal": MemorySignals.__dataclass_fields__,
+        "support.name": get_args(Support),
+        "inspect.kind": ("search", "ask"),
+        "theme": THEMES,
+        "status": ("waiting", "working", "dead", "documents", "revisions", "chunks"),
+    }
+    for group, names in groups.items():
+        for name in names:
+            assert f"{group}.{name}" in texts
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """What stands in one conversation, ready to be shown?"""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from vademecum.model.conversation import Conversation, Turn
-from vademecum.model.ids import ConversationId, TraceId
+from vademecum.model.ids import ConversationId, TraceId, TurnId
 from vademecum.model.key import Caller
 from vademecum.model.memory import STATES, Memory
 from vademecum.model.principal import Scope
@@ -89,7 +89,7 @@ def offers_in(text: str) -> tuple[str, ...]:
     return tuple(words for words, known in said if known is not None and known.subject == "self")
 
 
-def _answers(turns: Sequence[Turn], questions: set[Any]) -> list[Turn]:
+def _answers(turns: Sequence[Turn], questions: Collection[TurnId]) -> list[Turn]:
     return [t for t in turns if t.role == "assistant" and t.reply_to in questions]
 
 
