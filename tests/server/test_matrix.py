@@ -119,7 +119,7 @@ async def test_a_foreign_id_is_a_missing_one(served: Served) -> None:
                 if "{name}" in route.path:
                     continue
                 assert answers[0] == answers[1], (name, route.method, route.path)
-                assert answers[0][0] in (403, 404), (name, route.method, route.path)
+                assert answers[0][0] in (403, 404), (name, route.method, route.path, answers[0])
                 assert not any(canary in answers[0][1] for canary in things.canaries[:4])
                 seen += 1
             for what, (path, form) in BODIES.items():
