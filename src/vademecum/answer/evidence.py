@@ -9,6 +9,8 @@ from vademecum.text.facts import Facts, facts, lacking
 from vademecum.text.names import initials, is_named, name_words
 from vademecum.text.orders import is_order
 from vademecum.text.roles import inverted, matching, swapped
+from vademecum.text.stated.pieces import pieces
+from vademecum.text.stated.stances import Stance, completed, stance
 from vademecum.text.sentences import sentence_spans
 
 # What a sentence says may stand in so many sentences of its source, one after another.
@@ -47,6 +49,45 @@ def read(text: str, language: str, known: Collection[str] = ()) -> Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A statement of a page (see `pieces`): its `own` text, and the `lead` of its sentence before
+    it, from which it may take over what it leaves out."""
+
+    own: str
+    lead: str
+    sentence: int
+    facts: Facts
+    lead_facts: Facts
+    words: tuple[str, ...]
+    lead_words: tuple[str, ...]
+    names: tuple[str, ...]
+    stance: Stance
+
+
+def read_statements(text: str, language: str, names: Collection[str]) -> tuple[Statement, ...]:
+    """Return the statements of a text in order; `names` are known to be names in it."""
+    found: list[Statement] = []
+    for piece in pieces(text):
+        own, lead = text[piece.start : piece.end], text[piece.first : piece.start]
+        before = found[-1].stance if found and found[-1].sentence == piece.sentence else None
+        words = content_words(own)
+        found.append(
+            Statement(
+                own=own,
+                lead=lead,
+                sentence=piece.sentence,
+                facts=facts(own, language),
+                lead_facts=facts(lead, language),
+                words=tuple(words),
+                lead_words=tuple(content_words(lead)),
+                names=tuple(word for word in words if word in names),
+                stance=completed(stance(own, language), before),
+            )
+        )
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A passage read once for all sentences that cite it: its sentences and what frames them.
 
@@ -57,6 +98,7 @@ class Page:
     language: str
     spans: tuple[tuple[int, int], ...]
     sentences: tuple[Reading, ...]
+    statements: tuple[Statement, ...]
     frame: Reading
     whole: Facts
     names: frozenset[str]
@@ -73,6 +115,7 @@ def read_page(text: str, context: str, language: str) -> Page:
         language=language,
         spans=tuple(spans),
         sentences=sentences,
+        statements=read_statements(text, language, names),
         frame=read(context, language),
         whole=facts(f"{context}\n{text}", language),
         names=names,
@@ -87,14 +130,16 @@ def joined(places: Sequence[tuple[Page, Sequence[int]]]) -> Page:
     text = "\n".join(sentence.text for sentence in sentences)
     context = "\n".join(page.frame.text for page in pages)
     language = pages[0].language
+    names = frozenset().union(*(page.names for page in pages))
     return Page(
         text=text,
         language=language,
         spans=tuple((0, 0) for _ in sentences),
         sentences=tuple(sentences),
+        statements=read_statements(text, language, names),
         frame=read(context, language),
         whole=facts(f"{context}\n{text}", language),
-        names=frozenset().union(*(page.names for page in pages)),
+        names=names,
         orders=frozenset(),
     )
 
@@ -103,7 +148,8 @@ def joined(places: Sequence[tuple[Page, Sequence[int]]]) -> Page:
 class Window:
     """One or two sentences of a page, `first` to `last`, and what in them speaks against a claim.
 
-    `veto` is number, unit, date, code, name, negation, roles, or "". Where it is a name, `unnamed`
+    `veto` is number, unit, date, code, name, roles, or "", and `denied` tells whether one of the
+    claim's parts denies what its like there says, or the other way round. Where it is a name, `unnamed`
     holds the names and `rest` the veto that is left once they are found. `coverage` is the share
     of the claim's words that the place holds, `soft` that of its words but numbers and names
     (0..1).
@@ -112,6 +158,7 @@ class Window:
     first: int
     last: int
     veto: str
+    denied: bool
     unnamed: tuple[str, ...]
     rest: str
     coverage: float
@@ -148,11 +195,12 @@ def _window(claim: Reading, page: Page, first: int, last: int, soft: Sequence[st
     words = [word for part in (*parts, page.frame) for word in part.words]
     own = [word for part in parts for word in part.words]
     unnamed = _unnamed(claim, page, parts, words)
-    rest = _veto(claim, page, parts)
+    rest, denied = _veto(claim, page, parts)
     return Window(
         first=first,
         last=last,
         veto=rest if rest in MISSING or not unnamed else "name",
+        denied=denied,
         unnamed=tuple(unnamed),
         rest=rest,
         coverage=_share(claim.words, words),
@@ -164,20 +212,19 @@ def _share(words: Sequence[str], held: Sequence[str]) -> float:
     return sum(_has(held, word) for word in words) / len(words) if words else 0.0
 
 
-def _veto(claim: Reading, page: Page, parts: Sequence[Reading]) -> str:
+def _veto(claim: Reading, page: Page, parts: Sequence[Reading]) -> tuple[str, bool]:
     text = " ".join(part.text for part in parts)
     stated = facts(f"{page.frame.text}\n{text}", page.language)
     if missing := lacking(claim.facts, stated, page.whole):
-        return missing
+        return missing, False
     source = [clause for part in parts for clause in part.clauses]
     pairs = [
         (clause, best) for clause in claim.clauses if (best := matching(clause, source)) is not None
     ]
-    if any(contradicts(mine, theirs) for mine, theirs in pairs):
-        return "negation"
+    denied = any(contradicts(mine, theirs) for mine, theirs in pairs)
     if swapped(claim.clauses, source) or inverted(claim.text, text, pairs):
-        return "roles"
-    return ""
+        return "roles", denied
+    return "", denied
 
 
 def _unnamed(

@@ -9,6 +9,10 @@ from vademecum.text.dates import Day, days
 from vademecum.text.normalise import fold, plain
 from vademecum.text.number_words import with_digits
 from vademecum.text.quantities import Amount, amounts
+from vademecum.text.stated.bounds import Bound, bounds
+from vademecum.text.stated.clocks import Clock, clocks
+from vademecum.text.stated.fractions import with_amounts
+from vademecum.text.stated.frequency import frequencies
 from vademecum.text.weekdays import weekdays
 
 # "1" may be an article in the source, and "once" or "uma vez" as well.
@@ -17,22 +21,46 @@ _ONE = regex.compile(
 )
 # 158 349, but not 1 2 3 or 10 20.
 _SPACED = regex.compile(r"(?<![\d.,])[1-9]\d{0,2}(?: \d{3})+(?![\d.,]?\d)")
+# "A week's notice", "in un mese"; not "twice a week" or "5 euros la hora".
+_ARTICLE = regex.compile(
+    r"(?<!\d\s?|times\s|vezes\s|veces\s|vez\s|once\s|[%€$£]\s?|\d\s\p{L}+\s)"
+    r"(?<![\p{L}\d])(?:an?|one|uma?|una?)\s+(?:full\s+|whole\s+|single\s+|únic[oa]\s+)?"
+    r"(?P<unit>hour|day|week|month|year|hora|dia|día|semana|m[eê]s|ano|año)(?=['’]s|(?!\p{L}))",
+    regex.IGNORECASE,
+)
+_EVERY_SECOND = regex.compile(r"\b1 (?:day|dia|día)(?=\s+(?:before|antes|earlier|ahead))")
+_ORDINALS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "second", "third terceiro terceira tercero tercera tercer", "fourth", "fifth quinto",
+            "sixth sexto", "seventh setimo setima septimo septima", "eighth oitavo oitava octavo",
+            "ninth nono noveno novena", "tenth decimo decima",
+        ),
+        start=2,
+    )
+    for word in words.split()
+}  # fmt: skip
+_ORDINAL_WORD = regex.compile(r"\p{L}+")
 _LETTERS = regex.compile(r"\p{L}+")
 _HYPHENS = regex.compile(r"[-_\u2010-\u2015\u2212]")
 # Languages whose number words are read. In others a small number may be spelled unseen.
-SPELLED = frozenset(["en", "es", "pt"])
+SPELLED = frozenset(["en", "es", "hi", "ne", "pt"])
 _SPELLED_UNTIL = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a text states in numbers, days, days of the week and codes.
+    """What a text states in numbers, times, days, days of the week and codes.
 
     `numbers` also holds those that stand in a day or in groups apart; `tight` is the folded text
     without hyphens; `spelled`: number words of its language were read as well.
     """
 
     amounts: tuple[Amount, ...]
+    bounds: tuple[Bound, ...]
+    clocks: tuple[Clock, ...]
+    frequencies: frozenset[tuple[str, float]]
     days: tuple[Day, ...]
     weekdays: frozenset[int]
     codes: frozenset[str]
@@ -42,21 +70,31 @@ class Facts:
 
     @property
     def any(self) -> bool:
-        return bool(self.amounts or self.days or self.weekdays or self.codes)
+        return bool(
+            self.amounts or self.clocks or self.days or self.weekdays or self.codes
+        )
 
 
 def facts(text: str, language: str) -> Facts:
     """Return the hard facts of a text; `language` (ISO 639-1) reads words such as "once"."""
     named, rest = days(text)
-    spaced = with_digits(rest, language)
-    stated = amounts(_SPACED.sub(lambda match: match.group().replace(" ", ""), spaced))
+    times, rest = clocks(rest)
+    article = _ARTICLE.sub(r"1 \g<unit>", with_amounts(with_digits(rest, language)))
+    spaced = _EVERY_SECOND.sub(" ", article)
+    written = _SPACED.sub(lambda match: match.group().replace(" ", ""), spaced)
+    stated = amounts(written)
     numbers = {amount.number for amount in (*stated, *amounts(spaced))}
+    numbers |= {str(time // 60) for clock in times for time in clock.readings}
+    numbers |= {str(n) for word in _ORDINAL_WORD.findall(fold(rest)) if (n := _ORDINALS.get(word))}
     for day in named:
         numbers.update(str(part) for part in (day.year, day.day) if part is not None)
     if _ONE.search(fold(text)):
         numbers.add("1")
     return Facts(
         amounts=tuple(stated),
+        bounds=bounds(written),
+        clocks=tuple(times),
+        frequencies=frequencies(written),
         days=tuple(named),
         weekdays=weekdays(plain(text)),
         codes=frozenset(codes(text)),
@@ -75,10 +113,28 @@ def lacking(claim: Facts, evidence: Facts, around: Facts) -> str:
         return "code"
     if not claim.weekdays <= evidence.weekdays:
         return "date"
+    if not all(has_clock(clock, evidence) for clock in claim.clocks):
+        return "number"
     if not all(_has_day(day, evidence, around) for day in claim.days):
         return "date"
     kinds = (_missing_of(amount, evidence) for amount in claim.amounts)
-    return next((kind for kind in kinds if kind), "")
+    missing = next((kind for kind in kinds if kind), "")
+    return missing or ("" if has_frequency(claim, evidence) else "number")
+
+
+def has_clock(clock: Clock, evidence: Facts) -> bool:
+    """Return whether a time of day is told, by itself or as a bare hour."""
+    hours = {str(time // 60) for time in clock.readings if time % 60 == 0}
+    return any(clock.same(other) for other in evidence.clocks) or any(
+        amount.number in hours and amount.kind is None for amount in evidence.amounts
+    )
+
+
+def has_frequency(claim: Facts, evidence: Facts) -> bool:
+    """Return whether nothing that the evidence tells of how often speaks against the claim."""
+    if not claim.frequencies or not evidence.frequencies:
+        return True
+    return not claim.frequencies.isdisjoint(evidence.frequencies)
 
 
 def _has_day(day: Day, evidence: Facts, around: Facts) -> bool:

@@ -30,6 +30,16 @@ _SMALL = {
     900: "novecentos novecentas novecientos novecientas",
 }  # fmt: skip
 _VALUES = {word: value for value, words in _SMALL.items() for word in words.split()}
+# Of Hindi and Nepali, up to twenty.
+_INDIC = (
+    "दुई दो", "तीन", "चार", "पाँच पांच पाच", "छह छः", "सात", "आठ", "नौ", "दस दश", "ग्यारह एघार",
+    "बारह बाह्र", "तेरह तेह्र", "चौदह चौध", "पंद्रह पन्ध्र", "सोलह सोह्र", "सत्रह सत्र", "अठारह अठार",
+    "उन्नीस उन्नाइस", "बीस",
+)  # fmt: skip
+_VALUES |= {fold(word): n for n, words in enumerate(_INDIC, 2) for word in words.split()}
+# In Nepali "छ" is also "is": a number before what is counted by it.
+_SIX = regex.compile(r"(?<![\p{L}\p{M}])छ(?=\s*(?:वटा|जना|बजे|दिन|महिना|घण्टा|वर्ष))")
+_COUNTED = regex.compile(r"(?<=\p{L}|\p{M})(वटा|जना)(?![\p{L}\p{M}])")
 _HUNDRED = frozenset(["hundred", "cem", "cento", "cien", "ciento"])
 _THOUSAND = frozenset(["thousand", "mil"])
 _AMBIGUOUS = {("ten", "en"): 10, ("once", "es"): 11, ("dos", "es"): 2, ("doce", "es"): 12}
@@ -44,6 +54,8 @@ _BEFORE_ONE = regex.compile(r"-|\s+(?:e|y)\s+")
 def with_digits(text: str, language: str) -> str:
     """Return the text with its spelled numbers from two on in digits: `forty-eight` as `48`,
     `mil e duzentos` as `1200`. `language` decides of words such as "once"."""
+    if language in ("ne", "hi"):
+        text = _COUNTED.sub(r" \1", _SIX.sub("6", text))
     pieces: list[str] = []
     after = 0
     for start, end, value in _spelled(text, language):
@@ -83,6 +95,8 @@ def _value(word: str, language: str) -> int | None:
         return 100
     if word in _THOUSAND:
         return 1000
+    if word.endswith("teens"):
+        word = word[:-1]  # "the under-sixteens"
     return _VALUES.get(word) or _AMBIGUOUS.get((word, language))
 
 

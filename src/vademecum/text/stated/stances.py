@@ -1,0 +1,164 @@
+"""What does a statement allow, demand, charge, include, open, or deny of these?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import regex
+
+from vademecum.text.content import content_words
+from vademecum.text.normalise import fold
+
+# Each axis has words that affirm and words that deny by themselves. Folded: English, Portuguese,
+# Spanish, some of Hindi and Nepali.
+_AXES: dict[str, tuple[str, str]] = {
+    "allow": (
+        r"may|can|could|allow\w*|permit\w*|permission|admit\w*|accept\w*|authori[sz]\w*|welcome"
+        r"|possible|within\s+the\s+rules|legal|pode(?:m|mos|ndo)?(?:-se)?|poder\w*|permiti\w*"
+        r"|permite\w*|aceit\w*|admit\w*|autoriz\w*|liberad\w*|bem-vind\w*|possivel|posible"
+        r"|da\s+para|puede[ns]?|podra[n]?|acept\w*|bienvenid\w*|apt[oa]s?|सक्छन्|सकिन्छ|पाइन्छ|अनुमति",
+        r"forbid\w*|forbade|prohibit\w*|banned|bans?|disallow\w*|refus\w*|reject\w*|illegal"
+        r"|against\s+the\s+rules|impossible|turned\s+away|proib\w*|vedad[oa]s?|vetad[oa]s?|recus\w*"
+        r"|impossivel|prohib\w*|rechaz\w*|imposible|impedid\w*|interdit\w*|verboten|मना|निषेध",
+    ),
+    "include": (
+        r"includ\w*|inclus\w*|cover(?:s|ed|age)?|inclui\w*|incluye\w*|incluid\w*|cobert[oa]s?"
+        r"|cobre[m]?|cubre[n]?|cubiert[oa]s?|faz(?:em)?\s+parte",
+        r"exclu[dsiy]\w*|uncovered|left\s+out|deixa[m]?\s+de\s+fora|queda[n]?\s+fuera",
+    ),
+    "charge": (
+        r"pay(?:s|ing|able|ment)?|paid|charge[sd]?|charging|costs?|fees?|paga[mnrs]?|pago[s]?|pague[mn]?"
+        r"|cobr\w*|cust[aeo]\w*|cuesta[n]?|coste[s]?|tarifa|taxas?|abon\w*",
+        r"free\s+of\s+charge|for\s+free|free(?!\s+(?:of|from)(?!\s+charge))|gratis|gratuit\w*"
+        r"|de\s+graca|exempt\w*|isent\w*|exent\w*|sem\s+(?:custo|taxa)\w*|sin\s+(?:coste|cargo)\w*",
+    ),
+    "demand": (
+        r"must|needs?|needed|requir\w*|necessary|mandatory|compulsory|oblig\w*|have\s+to|has\s+to"
+        r"|deve[m]?|precis\w*|necess\w*|exig\w*|tem\s+(?:de|que)|debe[n]?|necesi\w*|necesari\w*"
+        r"|requier\w*|hay\s+que|tiene[n]?\s+que|hace\s+falta|पर्छ|पर्दछ|ज़रूरी",
+        r"optional\w*|waive[sd]?|unnecessary|dispens\w*|opciona\w*|facultativ\w*|innecesari\w*",
+    ),
+    "open": (
+        r"open(?:s|ed|ing)?|abr(?:e[mn]?|ir\w*)|abert[oa]s?|abiert[oa]s?|खुल्छ|खुलता|खुला",
+        r"clos(?:e[sd]?|ing)|shut(?:s)?|fech\w*|encerrad[oa]s?|cerrad[oa]s?|cierra[n]?|cerrar\w*"
+        r"|बन्द|बंद",
+    ),
+    "on": (
+        r"(?:switch\w*|turn\w*)\s+on|on\s+by\s+default|enabled|ligad[oa]s?|ativad[oa]s?|encendid[oa]s?",
+        r"(?:switch\w*|turn\w*)\s+off|off\s+by\s+default|disabled|desligad[oa]s?|apagad[oa]s?",
+    ),
+    "contain": (
+        r"contain\w*|contem|contiene[n]?|lleva[n]?\s+(?=\p{L}+$)",
+        r"free\s+(?:of|from)(?!\s+charge)|libre[s]?\s+de|livre[s]?\s+de|\w+-free",
+    ),
+    "end": (
+        r"end(?:s|ed|ing)?|expir\w*|lapse[sd]?|void\w*|forfeit\w*|perd\w*|pierd\w*|lose[s]?|lost"
+        r"|anula\w*|caduc\w*|acaba\w*",
+        r"keeps?|kept|conserva\w*|mantem|mantiene\w*|stays?\s+valid|remains?\s+valid",
+    ),
+}
+_EDGE, _END = r"(?<![\p{L}\p{M}\p{N}-])", r"(?![\p{L}\p{M}\p{N}])"
+_FORMS = {
+    axis: tuple(regex.compile(rf"{_EDGE}(?:{form}){_END}") for form in forms)
+    for axis, forms in _AXES.items()
+}
+# To be bound not to do something is to be forbidden it.
+_MUST_NOT = regex.compile(
+    rf"{_EDGE}(?:must\s+not|mustn['’]t|should\s+not|shouldn['’]t|(?:nao|nunca)\s+deve[m]?"
+    rf"|no\s+debe[n]?|nunca\s+debe[n]?){_END}"
+)
+_NOT = regex.compile(
+    rf"{_EDGE}(?:not(?!\s+(?:only|just|until|before|later|less|more|fewer))|cannot|\p{{L}}+n['’]t|never"
+    r"|nobody|no[\s-]one|none|nothing|neither|nor|nowhere|no\s+longer|without"
+    r"|nao|nunca|jamais|nenhum[as]?|nenhuns|ninguem|nada|nem|tampouco|sem"
+    r"|jamas|ningun[oa]?s?|nadie|ni|tampoco|sin"
+    r"|(?:em|en)\s+(?:caso|hipotese|modo|forma)\s+alg[u]\w+)"
+    rf"{_END}|नहीं|छैन|हुँदैन|हुन्न|पाइँदैन|होइन|पर्दैन|सकिँदैन|सक्दैन"
+)
+_NO = regex.compile(rf"{_EDGE}no(?!\s+(?:more|less|fewer|later|earlier|sooner)\s){_END}")
+_SOFT_WITHOUT = frozenset(["without", "sem", "sin"])
+_WITH_OR_WITHOUT = regex.compile(r"(?:with\s+or\s+without|com\s+ou\s+sem|con\s+o\s+sin)")
+_EXCEPT = regex.compile(
+    rf"{_EDGE}(?:except(?:ed|ing)?|exce[tp]to|excepto|salvo|other\s+than|apart\s+from|aside\s+from"
+    rf"|a\s+nao\s+ser|a\s+excecao\s+d[eoa]s?|a\s+excepcion\s+de|unless|a\s+menos\s+que|menos"
+    rf"(?=\s+(?:el|la|los|las|os?|as?)\s)){_END}"
+)
+_ONLY = regex.compile(
+    rf"{_EDGE}(?:only|solely|exclusively|so|somente|apenas|unicamente|exclusivamente|solo|solamente"
+    rf"|मात्र|केवल|सिर्फ){_END}"
+)
+_MOST_RESTRICTED = 4  # content words that "only" is taken to be about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stance:
+    """What a statement says on each axis, +1 or -1, all denials counted; `bases` the same without
+    its denial. `denied`: it holds a denial. `excepted`: it names an exception from what was said
+    before. `only` holds the words that it is restricted to."""
+
+    signs: Mapping[str, int]
+    bases: Mapping[str, int]
+    denied: bool
+    excepted: bool
+    only: tuple[str, ...]
+
+
+def stance(text: str, language: str) -> Stance:
+    """Return what a statement says on each axis. `language` (ISO 639-1) tells what "no" is."""
+    folded = _WITH_OR_WITHOUT.sub(" ", fold(text))
+    before, excepted, after = _parted(folded)
+    folded = after if excepted and not content_words(before) else before
+    if banned := bool(_MUST_NOT.search(folded)):
+        folded = _MUST_NOT.sub(" ", folded)
+    bases = {axis: sign for axis in _FORMS if (sign := _base(axis, folded))}
+    if banned:
+        bases["allow"] = -1
+    denied = _is_denied(folded, language)
+    signs = {axis: -sign if denied else sign for axis, sign in bases.items()}
+    return Stance(
+        signs=signs,
+        bases=bases,
+        denied=denied or banned,
+        excepted=excepted and not content_words(before),
+        only=_restricted(folded),
+    )
+
+
+def completed(own: Stance, lead: Stance | None) -> Stance:
+    """Return a statement with what it takes over from the one before it in its sentence: "but not
+    in the halls" denies what that one allows, and an exception turns it round."""
+    if lead is None or not lead.bases:
+        return own
+    if own.excepted:
+        signs = {axis: -sign for axis, sign in lead.signs.items()} | dict(own.signs)
+    elif own.denied and not own.bases:
+        signs = {axis: -sign for axis, sign in lead.bases.items()}
+    else:
+        return own
+    return Stance(
+        signs=signs, bases=lead.bases, denied=own.denied, excepted=own.excepted, only=own.only
+    )
+
+
+def _parted(text: str) -> tuple[str, bool, str]:
+    match = _EXCEPT.search(text)
+    return (text[: match.start()], True, text[match.end() :]) if match else (text, False, "")
+
+
+def _base(axis: str, text: str) -> int:
+    positive, negative = _FORMS[axis]
+    return -1 if negative.search(text) else 1 if positive.search(text) else 0
+
+
+def _is_denied(text: str, language: str) -> bool:
+    found = [m.group() for m in _NOT.finditer(text)]
+    if language != "pt":
+        found += [m.group() for m in _NO.finditer(text)]
+    return any(word not in _SOFT_WITHOUT for word in found)
+
+
+def _restricted(text: str) -> tuple[str, ...]:
+    match = _ONLY.search(text)
+    if not match:
+        return ()
+    after = content_words(text[match.end() :])[:_MOST_RESTRICTED]
+    return tuple(after or content_words(text[: match.start()])[-1:])
