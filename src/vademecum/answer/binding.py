@@ -14,6 +14,8 @@ from vademecum.text.facts import Facts, has_clock
 from vademecum.text.names import is_named
 from vademecum.text.number_words import with_digits
 from vademecum.text.stated.clocks import clocks
+from vademecum.text.stated.frames import transfer
+from vademecum.text.stated.pieces import pieces
 from vademecum.text.weekdays import without_weekdays
 
 _DIGITS = regex.compile(r"\d[\d.,:h]*")
@@ -41,9 +43,11 @@ class _Value:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Against:
     """What the statements that a claim is about say against it: `denied` is None where they say
-    nothing for or against it, `misplaced` the kind of a value that stands elsewhere, or ""."""
+    nothing for or against it, `turned` the same of who gives to whom, `misplaced` the kind of a
+    value that stands elsewhere, or ""."""
 
     denied: bool | None
+    turned: bool | None
     misplaced: str
 
 
@@ -54,8 +58,25 @@ async def against_place(claim: Reading, page: Page, nearness: Nearness) -> Again
     """
     scores = await _scores(claim.text, claim.words, "", claim, page, nearness)
     return Against(
-        denied=denied(claim, page, scores), misplaced=await _misplaced(claim, page, nearness)
+        denied=denied(claim, page, scores),
+        turned=_turned(claim, page, scores),
+        misplaced=await _misplaced(claim, page, nearness),
     )
+
+
+def _turned(claim: Reading, page: Page, scores: Sequence[float]) -> bool | None:
+    """Return whether what goes from one to another in the claim goes the other way in the
+    statement that fits it best of those that move something between the same two."""
+    moved = [
+        (scores[i], part.transfer.like(mine))
+        for mine in (
+            transfer(claim.text[p.start : p.end], claim.text[p.first : p.start])
+            for p in pieces(claim.text)
+        )
+        for i, part in enumerate(page.statements)
+        if mine and part.transfer and (part.transfer.like(mine) or part.transfer.against(mine))
+    ]
+    return not max(moved)[1] if moved else None
 
 
 async def _misplaced(claim: Reading, page: Page, nearness: Nearness) -> str:

@@ -241,6 +241,8 @@ class Gate:
     ) -> str:
         """Return the veto; a name may stand in the other language in another form."""
         veto = await self._of_place(claim, page, place)
+        if against is not None and (against.turned or veto == "roles"):
+            veto = "roles" if against.turned is not False else ""
         if veto or against is None:
             return veto or ("negation" if place.denied else "")
         if against.denied or (against.denied is None and place.denied):

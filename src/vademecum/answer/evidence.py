@@ -9,6 +9,7 @@ from vademecum.text.facts import Facts, facts, lacking
 from vademecum.text.names import initials, is_named, name_words
 from vademecum.text.orders import is_order
 from vademecum.text.roles import inverted, matching, swapped
+from vademecum.text.stated.frames import Transfer, transfer
 from vademecum.text.stated.pieces import pieces
 from vademecum.text.stated.stances import Stance, completed, stance
 from vademecum.text.sentences import sentence_spans
@@ -62,6 +63,7 @@ class Statement:
     lead_words: tuple[str, ...]
     names: tuple[str, ...]
     stance: Stance
+    transfer: Transfer | None
 
 
 def read_statements(text: str, language: str, names: Collection[str]) -> tuple[Statement, ...]:
@@ -82,6 +84,7 @@ def read_statements(text: str, language: str, names: Collection[str]) -> tuple[S
                 lead_words=tuple(content_words(lead)),
                 names=tuple(word for word in words if word in names),
                 stance=completed(stance(own, language), before),
+                transfer=transfer(own, lead),
             )
         )
     return tuple(found)
