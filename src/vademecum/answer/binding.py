@@ -1,21 +1,20 @@
 """Does a value of a claim stand, in its source, in the statement that the claim is about?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import regex
 
 from vademecum.answer.denial import denied
-from vademecum.answer.evidence import Page, Reading, Statement
+from vademecum.answer.evidence import Page, Reading, Statement, read_statements
 from vademecum.answer.nearness import Nearness
 from vademecum.text.content import alike
 from vademecum.text.dates import days
 from vademecum.text.facts import Facts, has_clock
 from vademecum.text.names import is_named
 from vademecum.text.number_words import with_digits
+from vademecum.text.quantities import Amount
 from vademecum.text.stated.clocks import clocks
-from vademecum.text.stated.frames import transfer
-from vademecum.text.stated.pieces import pieces
 from vademecum.text.weekdays import without_weekdays
 
 _DIGITS = regex.compile(r"\d[\d.,:h]*")
@@ -24,20 +23,12 @@ _X = "X"
 _WORD = 0.02
 # A statement with another value must fit so much better than the one that holds the value.
 _BETTER = 0.004
+# Where only the giver or only the taker is named in both, the statement fits less.
+_ONE_SIDE = 0.02
 # What a statement takes over from the earlier ones of its sentence counts so much.
-_TAKEN_OVER = 0.9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Value:
-    """One value of a claim: the claim without it, which statements hold it, and which hold
-    another one of its kind."""
-
-    why: str
-    rest: str
-    soft: tuple[str, ...]
-    held: Callable[[Statement], bool]
-    other: Callable[[Statement], bool]
+_TAKEN_OVER = 0.8
+# A part of a claim with fewer words says too little by itself of what its value is about.
+_FEWEST_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,181 +42,212 @@ class Against:
     misplaced: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Value:
+    """One value of a claim: the text and words of the claim without it, which statements hold it,
+    and which hold another one of its kind."""
+
+    why: str
+    rest: str
+    words: tuple[str, ...]
+    held: Callable[[Statement], bool]
+    other: Callable[[Statement], bool]
+
+
 async def against_place(claim: Reading, page: Page, nearness: Nearness) -> Against:
     """Return what speaks against a claim where its source speaks of the same.
 
     Raises: as TokenEncoder does.
     """
-    scores = await _scores(claim.text, claim.words, "", claim, page, nearness)
+    parts = read_statements(claim.text, claim.language, claim.names)
+    told: list[bool | None] = []
+    moved: list[tuple[float, bool]] = []
+    misplaced = ""
+    for part in parts:
+        scores = await _scores(part.own, part.words, "", claim.facts, page, nearness)
+        told.append(denied(part.stance, claim.words, page, scores))
+        moved += _moved(part, page, scores)
+        misplaced = misplaced or await _misplaced(part, claim, page, nearness)
+    said = [one for one in told if one is not None]
     return Against(
-        denied=denied(claim, page, scores),
-        turned=_turned(claim, page, scores),
-        misplaced=await _misplaced(claim, page, nearness),
+        denied=any(said) if said else None,
+        turned=not max(moved)[1] if moved else None,
+        misplaced=misplaced,
     )
 
 
-def _turned(claim: Reading, page: Page, scores: Sequence[float]) -> bool | None:
-    """Return whether what goes from one to another in the claim goes the other way in the
-    statement that fits it best of those that move something between the same two."""
-    moved = [
-        (scores[i], part.transfer.like(mine))
-        for mine in (
-            transfer(claim.text[p.start : p.end], claim.text[p.first : p.start])
-            for p in pieces(claim.text)
-        )
-        for i, part in enumerate(page.statements)
-        if mine and part.transfer and (part.transfer.like(mine) or part.transfer.against(mine))
-    ]
-    return not max(moved)[1] if moved else None
+def _moved(mine: Statement, page: Page, scores: Sequence[float]) -> Iterator[tuple[float, bool]]:
+    """Yield for each statement that moves something between the same as a part of a claim how well
+    it fits, and whether it goes the same way."""
+    for score, part in zip(scores, page.statements, strict=True):
+        one, other = mine.transfer, part.transfer
+        if one and other and (one.like(other) or one.against(other)):
+            both = all(one.straight(other)) or all(one.crossed(other))
+            yield score - (0 if both else _ONE_SIDE), one.like(other)
 
 
-async def _misplaced(claim: Reading, page: Page, nearness: Nearness) -> str:
+async def _misplaced(part: Statement, claim: Reading, page: Page, nearness: Nearness) -> str:
     """Return the kind of the first value that stands elsewhere than what is said of it, or "".
 
-    A value is bound to the statement that fits the rest of the claim best. It is misplaced where
-    a statement with another value of the kind fits better than every one that holds it.
+    A value is bound to the statement that fits the rest of its part of the claim best. It is
+    misplaced where a statement with another value of the kind, which the claim does not state,
+    fits better than every one that holds it.
     """
-    for value in _values(claim, page):
-        held = [i for i, part in enumerate(page.statements) if value.held(part)]
+    for value in _values(part, claim, page):
+        held = [i for i, there in enumerate(page.statements) if value.held(there)]
         others = [
-            i for i, part in enumerate(page.statements) if i not in held and value.other(part)
+            i for i, there in enumerate(page.statements) if i not in held and value.other(there)
         ]
         if not held or not others:
             continue
-        scores = await _scores(value.rest, value.soft, value.why, claim, page, nearness)
+        scores = await _scores(value.rest, value.words, value.why, claim.facts, page, nearness)
         if max(scores[i] for i in others) > max(scores[i] for i in held) + _BETTER:
             return value.why
     return ""
 
 
 async def _scores(
-    text: str, words: Sequence[str], why: str, claim: Reading, page: Page, nearness: Nearness
+    text: str, words: Sequence[str], why: str, said: Facts, page: Page, nearness: Nearness
 ) -> list[float]:
-    """Return how well each statement fits a text and words of a claim; `why` is what is asked."""
+    """Return how well each statement fits a text and words of a claim that states the facts
+    `said`; `why` is what is asked."""
     own, leads = [p.own for p in page.statements], [p.lead for p in page.statements]
     fits = await nearness.fits(text, own, leads)
     return [
-        near + _WORD * (_shared(words, page, part) + _conditions(why, claim.facts, part))
+        near + _WORD * (_shared(words, page, part) + _conditions(why, said, part))
         for near, part in zip(fits, page.statements, strict=True)
     ]
 
 
 def _shared(words: Sequence[str], page: Page, part: Statement) -> float:
-    """Return how many of the claim's words a statement holds, rare ones more."""
+    """Return how many of the words a statement holds, rare ones more."""
     total = 0.0
     for word in words:
-        spread = sum(_holds(other.words, word) for other in page.statements)
         if _holds(part.words, word):
-            total += 1 / spread
+            total += 1 / page.spread(word)
         elif _holds(part.lead_words, word):
-            total += _TAKEN_OVER / max(1, spread)
+            total += _TAKEN_OVER / max(1, page.spread(word))
     return total
 
 
-def _conditions(why: str, claim: Facts, part: Statement) -> float:
-    """Return what the limits of a statement say to the amounts of a claim: 1 for each that lies
+def _conditions(why: str, said: Facts, part: Statement) -> float:
+    """Return what the limits of a statement say to the facts of a claim: 1 for each that lies
     within, -1 for each that lies beyond."""
     total = 0.0
-    for amount in claim.amounts:
-        for facts, weight in ((part.facts, 1.0), (part.lead_facts, _TAKEN_OVER)):
-            told = [b for b in facts.bounds if b.speaks_of(amount)]
-            if told:
-                total += weight if any(b.holds(amount) for b in told) else -weight
-                break
-    if claim.weekdays and why != "date":
-        for facts, weight in ((part.facts, 1.0), (part.lead_facts, _TAKEN_OVER)):
-            if facts.weekdays:
-                total += weight if claim.weekdays <= facts.weekdays else -weight
-                break
+    for facts, weight in ((part.lead_facts, _TAKEN_OVER), (part.facts, 1.0)):
+        own = 0.0
+        for amount in said.amounts:
+            if told := [b for b in facts.bounds if b.speaks_of(amount)]:
+                own += 1 if any(b.holds(amount) for b in told) else -1
+        if said.weekdays and facts.weekdays and why != "date":
+            own += 1 if said.weekdays <= facts.weekdays else -1
+        total = weight * own if own else total
     return total
 
 
-def _values(claim: Reading, page: Page) -> list[_Value]:
-    found = [*_amounts(claim), *_times(claim), *_days(claim), *_names(claim, page)]
-    return found
+def _values(part: Statement, claim: Reading, page: Page) -> Iterator[_Value]:
+    whole = len([w for w in part.words if not w[0].isdigit()]) < _FEWEST_WORDS
+    text = claim.text if whole else part.own
+    words = tuple(w for w in (claim.words if whole else part.words) if not w[0].isdigit())
+    yield from _amounts(part, claim, page, text, words)
+    yield from _times(part, claim, text, words)
+    yield from _days(part, text, words)
+    yield from _names(part, claim, page, text, words)
 
 
-def _amounts(claim: Reading) -> list[_Value]:
-    rest = _DIGITS.sub(_X, with_digits(claim.text, claim.language))
-    return [
-        _Value(
+def _amounts(
+    part: Statement, claim: Reading, page: Page, text: str, words: tuple[str, ...]
+) -> Iterator[_Value]:
+    rest = _DIGITS.sub(_X, with_digits(text, claim.language))
+    said = claim.facts.amounts
+    for amount in part.facts.amounts:
+        kinds = _kinds(amount, page)
+        yield _Value(
             why="number",
             rest=rest,
-            soft=claim.soft,
-            held=lambda part, a=amount: any(a.same(o) for o in part.facts.amounts),
-            other=lambda part, a=amount: any(
-                o.kind == a.kind and not a.same(o) for o in part.facts.amounts
+            words=words,
+            held=lambda there, a=amount: any(a.same(o) for o in there.facts.amounts),
+            other=lambda there, k=kinds: any(
+                o.kind in k and not any(s.same(o) for s in said) for o in there.facts.amounts
             ),
         )
-        for amount in claim.facts.amounts
-    ]
 
 
-def _times(claim: Reading) -> list[_Value]:
-    rest = clocks(claim.text)[1] if claim.facts.clocks else ""
-    return [
-        _Value(
+def _kinds(amount: Amount, page: Page) -> frozenset[str | None]:
+    """Return the kinds that an amount has where the page states it; a bare one may be of any."""
+    if amount.kind:
+        return frozenset([amount.kind])
+    same = [o for part in page.statements for o in part.facts.amounts if amount.same(o)]
+    return frozenset(o.kind for o in same)
+
+
+def _times(
+    part: Statement, claim: Reading, text: str, words: tuple[str, ...]
+) -> Iterator[_Value]:
+    said = claim.facts.clocks
+    for clock in part.facts.clocks:
+        yield _Value(
             why="number",
-            rest=rest,
-            soft=claim.soft,
-            held=lambda part, c=clock: has_clock(c, part.facts),
-            other=lambda part: bool(part.facts.clocks),
+            rest=clocks(text)[1],
+            words=words,
+            held=lambda there, c=clock: has_clock(c, there.facts),
+            other=lambda there: any(
+                not any(s.same(o) for s in said) for o in there.facts.clocks
+            ),
         )
-        for clock in claim.facts.clocks
-    ]
 
 
-def _days(claim: Reading) -> list[_Value]:
-    found = []
-    if claim.facts.days:
-        rest = days(claim.text)[1]
-        found += [
-            _Value(
-                why="date",
-                rest=rest,
-                soft=claim.soft,
-                held=lambda part, d=day: any(d.agrees(o) for o in part.facts.days),
-                other=lambda part: bool(part.facts.days),
-            )
-            for day in claim.facts.days
-        ]
-    if claim.facts.weekdays:
-        found.append(
-            _Value(
-                why="date",
-                rest=without_weekdays(claim.text),
-                soft=claim.soft,
-                held=lambda part: claim.facts.weekdays <= part.facts.weekdays,
-                other=lambda part: bool(part.facts.weekdays),
-            )
+def _days(part: Statement, text: str, words: tuple[str, ...]) -> Iterator[_Value]:
+    for day in part.facts.days:
+        yield _Value(
+            why="date",
+            rest=days(text)[1],
+            words=words,
+            held=lambda there, d=day: any(
+                d.agrees(o) for o in there.facts.days or there.lead_facts.days
+            ),
+            other=lambda there: bool(there.facts.days),
         )
-    return found
-
-
-def _names(claim: Reading, page: Page) -> list[_Value]:
-    found = []
-    frame = set(page.frame.words)
-    for name in claim.names:
-        if is_named(name, frame):
-            continue
-        without = [w for w in claim.words if w != name]
-        found.append(
-            _Value(
-                why="name",
-                rest=_without(claim.text, name),
-                soft=tuple(w for w in without if not w[0].isdigit()),
-                held=lambda part, n=name: is_named(n, set(part.words)),
-                other=lambda part, n=name: any(
-                    not is_named(o, set(claim.words)) and not is_named(o, frame)
-                    for o in part.names
-                ),
-            )
+    if named := part.facts.weekdays:
+        yield _Value(
+            why="date",
+            rest=without_weekdays(text),
+            words=words,
+            held=lambda there: named <= (there.facts.weekdays or there.lead_facts.weekdays),
+            other=lambda there: bool(there.facts.weekdays),
         )
-    return found
 
 
-def _without(text: str, name: str) -> str:
-    return regex.sub(rf"(?i)(?<!\p{{L}}){regex.escape(name)}\p{{L}}*", _X, text)
+def _names(
+    part: Statement, claim: Reading, page: Page, text: str, words: tuple[str, ...]
+) -> Iterator[_Value]:
+    """Yield the names that stand side by side as one, with the noun before them: "Hall Cedar"."""
+    frame, said = set(page.frame.words), set(claim.words)
+    for run in _runs(part, frame):
+        named = r"[\s-]+".join(map(regex.escape, run))
+        pattern = rf"(?:\p{{Ll}}{{3,}}\s+)?(?i:{named})\p{{L}}*"
+        yield _Value(
+            why="name",
+            rest=regex.sub(pattern, _X, text, count=1),
+            words=tuple(w for w in words if w not in run),
+            held=lambda there, r=run: all(is_named(n, set(there.words)) for n in r),
+            other=lambda there: any(
+                not is_named(n, said) and not is_named(n, frame) for n in there.names
+            ),
+        )
+
+
+def _runs(part: Statement, frame: set[str]) -> list[list[str]]:
+    runs: list[list[str]] = []
+    before = ""
+    for word in part.words:
+        if word in part.names and not is_named(word, frame):
+            if before in part.names and runs:
+                runs[-1].append(word)
+            else:
+                runs.append([word])
+        before = word
+    return runs
 
 
 def _holds(words: Sequence[str], word: str) -> bool:

@@ -2,52 +2,55 @@
 
 from collections.abc import Sequence
 
-from vademecum.answer.evidence import Page, Reading, Statement
+from vademecum.answer.evidence import Page, Statement
 from vademecum.text.content import alike
-from vademecum.text.stated.pieces import pieces
-from vademecum.text.stated.stances import Stance, stance
+from vademecum.text.stated.stances import Stance
 
 # Statements that fit a claim nearly as well as the best one are looked at as well, best first.
 _AS_GOOD = 0.015
 # A claim is within what a statement is restricted to where it holds so much of its words.
-_WITHIN = 0.6
+_WITHIN = 0.5
+_NAME_WEIGHT = 3
+# So many words of a statement that says nothing on any axis must be the claim's own.
+_SAME_WORDS = 2
 
 
-def denied(claim: Reading, page: Page, scores: Sequence[float]) -> bool | None:
-    """Return whether the statements that fit the claim best, by `scores`, say its contrary; None
-    where they say nothing for or against it."""
-    own = [
-        stance(claim.text[piece.start : piece.end], claim.language) for piece in pieces(claim.text)
-    ]
+def denied(
+    mine: Stance, words: Sequence[str], page: Page, scores: Sequence[float]
+) -> bool | None:
+    """Return whether the statements that fit a part of a claim best, by `scores`, say its
+    contrary; None where they say nothing for or against it. `words` are those of the claim."""
     best = max(scores)
-    order = sorted(range(len(scores)), key=lambda i: -scores[i])
-    for place in order:
+    for place in sorted(range(len(scores)), key=lambda i: -scores[i]):
         if scores[place] < best - _AS_GOOD:
-            return None
-        told = [_against(mine, page.statements[place], claim) for mine in own]
-        if any(told):
-            return True
-        if any(said is False for said in told):
-            return False
+            break
+        if (told := _against(mine, page.statements[place], words, page)) is not None:
+            return told
     return None
 
 
-def _against(mine: Stance, part: Statement, claim: Reading) -> bool | None:
-    """Return whether a statement says the contrary of a stance; None where it is about another
-    thing."""
+def _against(mine: Stance, part: Statement, words: Sequence[str], page: Page) -> bool | None:
+    """Return whether a statement says the contrary; None where it is about another thing."""
     theirs = part.stance
-    if theirs.only and not _within(theirs.only, claim.words):
-        signs = {axis: -sign for axis, sign in theirs.signs.items()}
-        if not theirs.signs and not theirs.denied:
-            return not mine.denied
-    else:
-        signs = dict(theirs.signs)
+    signs = dict(theirs.signs)
+    if theirs.only and not _within(theirs.only, words, page):
+        signs = {axis: -sign for axis, sign in signs.items()}
+        if not signs and not theirs.denied:
+            same = sum(_holds(words, word) for word in part.words)
+            return None if same < _SAME_WORDS else not mine.denied
     shared = [axis for axis in mine.signs if axis in signs]
-    if shared:
-        return any(mine.signs[axis] != signs[axis] for axis in shared)
-    return None
+    return any(mine.signs[axis] != signs[axis] for axis in shared) if shared else None
 
 
-def _within(restricted: Sequence[str], words: Sequence[str]) -> bool:
-    held = sum(any(alike(word, other) for other in words) for word in restricted)
-    return held >= _WITHIN * len(restricted)
+def _within(restricted: Sequence[str], words: Sequence[str], page: Page) -> bool:
+    weights = {word: _weight(word, page) for word in restricted}
+    held = sum(weight for word, weight in weights.items() if _holds(words, word))
+    return held >= _WITHIN * sum(weights.values())
+
+
+def _weight(word: str, page: Page) -> float:
+    return (_NAME_WEIGHT if word in page.names else 1) / max(1, page.spread(word))
+
+
+def _holds(words: Sequence[str], word: str) -> bool:
+    return any(alike(word, other) for other in words)

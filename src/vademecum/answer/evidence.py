@@ -84,7 +84,7 @@ def read_statements(text: str, language: str, names: Collection[str]) -> tuple[S
                 lead_words=tuple(content_words(lead)),
                 names=tuple(word for word in words if word in names),
                 stance=completed(stance(own, language), before),
-                transfer=transfer(own, lead),
+                transfer=transfer(own, language, lead),
             )
         )
     return tuple(found)
@@ -106,6 +106,10 @@ class Page:
     whole: Facts
     names: frozenset[str]
     orders: frozenset[int]
+
+    def spread(self, word: str) -> int:
+        """Return how many statements hold a word."""
+        return sum(_has(part.words, word) for part in self.statements)
 
 
 def read_page(text: str, context: str, language: str) -> Page:

@@ -27,7 +27,7 @@ _WORDS_WEIGHT = 0.1
 # A second sentence must bring so much to be worth it.
 _LONGER = 0.015
 # A word that a statement takes over from its sentence is so much less near than its own.
-_LEAD_LESS = 0.02
+_LEAD_LESS = 0.025
 # Cosines of single names; names that begin alike need less.
 _SAME_NAME, _SAME_NAME_ALIKE, _NAME_LETTERS = 0.905, 0.85, 3
 

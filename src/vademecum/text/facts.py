@@ -1,5 +1,6 @@
 """Which hard facts does a text state, and which of a claim's facts does its evidence lack?"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import regex
@@ -53,11 +54,12 @@ _SPELLED_UNTIL = 20
 class Facts:
     """What a text states in numbers, times, days, days of the week and codes.
 
-    `numbers` also holds those that stand in a day or in groups apart; `tight` is the folded text
+    `spans` are the lengths of time between two times of day. `numbers` also holds those that stand in a day or in groups apart; `tight` is the folded text
     without hyphens; `spelled`: number words of its language were read as well.
     """
 
     amounts: tuple[Amount, ...]
+    spans: tuple[Amount, ...]
     bounds: tuple[Bound, ...]
     clocks: tuple[Clock, ...]
     frequencies: frozenset[tuple[str, float]]
@@ -67,6 +69,12 @@ class Facts:
     numbers: frozenset[str]
     tight: str
     spelled: bool
+
+    @property
+    def several(self) -> bool:
+        """Whether the text states more than one fact, so that one may be the other's condition."""
+        told = len(self.amounts) + len(self.clocks) + len(self.days) + len(self.codes)
+        return told + bool(self.weekdays) > 1
 
     @property
     def any(self) -> bool:
@@ -84,7 +92,7 @@ def facts(text: str, language: str) -> Facts:
     written = _SPACED.sub(lambda match: match.group().replace(" ", ""), spaced)
     stated = amounts(written)
     numbers = {amount.number for amount in (*stated, *amounts(spaced))}
-    numbers |= {str(time // 60) for clock in times for time in clock.readings}
+    numbers |= {str(t // 60) for clock in times for t in clock.readings if t % 60 == 0}
     numbers |= {str(n) for word in _ORDINAL_WORD.findall(fold(rest)) if (n := _ORDINALS.get(word))}
     for day in named:
         numbers.update(str(part) for part in (day.year, day.day) if part is not None)
@@ -92,6 +100,7 @@ def facts(text: str, language: str) -> Facts:
         numbers.add("1")
     return Facts(
         amounts=tuple(stated),
+        spans=tuple(Amount(f"{m / 60:g}", "time", float(m)) for m in _spans(times)),
         bounds=bounds(written),
         clocks=tuple(times),
         frequencies=frequencies(written),
@@ -104,6 +113,17 @@ def facts(text: str, language: str) -> Facts:
     )
 
 
+def _spans(times: Sequence[Clock]) -> set[int]:
+    """Return how many minutes lie between the times that a text joins: from 14 to 16 are 120."""
+    return {
+        (last - first) % 1440
+        for clock in times
+        for first in clock.readings
+        for last in clock.until
+        if (last - first) % 1440
+    }
+
+
 def lacking(claim: Facts, evidence: Facts, around: Facts) -> str:
     """Return the kind of the first fact of the claim that the evidence does not state, or "".
 
@@ -111,13 +131,16 @@ def lacking(claim: Facts, evidence: Facts, around: Facts) -> str:
     """
     if any(_lacks_code(code, claim, evidence) for code in claim.codes):
         return "code"
-    if not claim.weekdays <= evidence.weekdays:
+    if not claim.weekdays <= (evidence.weekdays or around.weekdays):
         return "date"
-    if not all(has_clock(clock, evidence) for clock in claim.clocks):
+    if not all(has_clock(c, evidence) or _in_span(c, claim, evidence) for c in claim.clocks):
         return "number"
     if not all(_has_day(day, evidence, around) for day in claim.days):
         return "date"
-    kinds = (_missing_of(amount, evidence) for amount in claim.amounts)
+    kinds = (
+        "" if _in_bounds(amount, claim, evidence) else _missing_of(amount, evidence)
+        for amount in claim.amounts
+    )
     missing = next((kind for kind in kinds if kind), "")
     return missing or ("" if has_frequency(claim, evidence) else "number")
 
@@ -130,6 +153,20 @@ def has_clock(clock: Clock, evidence: Facts) -> bool:
     )
 
 
+def _in_span(clock: Clock, claim: Facts, evidence: Facts) -> bool:
+    """Return whether a time that the claim speaks of lies in a span that the evidence tells."""
+    return claim.several and any(span.holds(clock) for span in evidence.clocks)
+
+
+def _in_bounds(amount: Amount, claim: Facts, evidence: Facts) -> bool:
+    """Return whether an amount that the claim supposes ("a child of eight pays 5 euros") lies
+    within the limits that the evidence sets. Limits themselves must be told."""
+    if any(bound.speaks_of(amount) for bound in claim.bounds) or not claim.several:
+        return False
+    told = [bound for bound in evidence.bounds if bound.speaks_of(amount)]
+    return any(bound.holds(amount) for bound in told)
+
+
 def has_frequency(claim: Facts, evidence: Facts) -> bool:
     """Return whether nothing that the evidence tells of how often speaks against the claim."""
     if not claim.frequencies or not evidence.frequencies:
@@ -138,13 +175,14 @@ def has_frequency(claim: Facts, evidence: Facts) -> bool:
 
 
 def _has_day(day: Day, evidence: Facts, around: Facts) -> bool:
-    same = [other for other in evidence.days if day.agrees(other)]
+    # A day that frames the whole text need not be told again; another one here speaks against it.
+    same = [other for other in evidence.days or around.days if day.agrees(other)]
     years = {other.year for other in same} | {_year(n) for n in around.numbers}
     return bool(same) and (day.year is None or day.year in years)
 
 
 def _missing_of(amount: Amount, evidence: Facts) -> str:
-    if any(amount.same(other) for other in evidence.amounts):
+    if any(amount.same(other) for other in (*evidence.amounts, *evidence.spans)):
         return ""
     if amount.number not in evidence.numbers:
         unseen = not evidence.spelled and _often_spelled(amount.number)

@@ -76,6 +76,7 @@ _RATE_ENDINGS = ("ly", "al", "ais", "ales", "ario", "arios", "aria", "arias")
 _KIND_FIRST = regex.compile(
     r"(?<=\d\s)(working|business|calendar|consecutive)\s+(days?)", regex.IGNORECASE
 )
+_AGAIN = regex.compile(r"\bde\s+(\d+)\s+em\s+\1\b")  # "de 6 em 6 horas" tells 6 hours once
 _PER_EACH = regex.compile(r"\s(?:per|por|each|every|cada)\s", regex.IGNORECASE)
 _PER = r"per|an?|por|al|ao|à|each|every|cada|la|el|o"
 _NUMBER = r"\d+(?:[.,:]\d+|[\u00a0\u2009\u202f'’]\d{3}(?!\d))*"
@@ -126,6 +127,7 @@ def _differ(one: str, other: str) -> bool:
 def amounts(text: str) -> list[Amount]:
     """Return each number of a text with its unit, in order. `7 pm` is 19, `half an hour` 30 min."""
     text = _AFTERNOON.sub(_clock, _HALVES.sub("30 min", western_digits(text)))
+    text = _AGAIN.sub(r"de \1", text)
     text = _KIND_FIRST.sub(r"\2 \1", text)
     return [amount for match in _AMOUNT.finditer(text) for amount in _read(match)]
 

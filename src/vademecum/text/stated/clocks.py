@@ -51,7 +51,9 @@ _FORMS = tuple(
     for form in (
         # 19:30, 19h30, 7.30 p.m., 8h
         rf"(?P<hour>\d{{1,2}})(?:[:h]|\.(?=\d\d\s?[ap]\.?\s?m))(?P<past>\d{{2}})(?![\d:]){_PART}?",
-        rf"(?P<hour>\d{{1,2}})\s?h(?![\p{{L}}\d]){_PART}?(?=\s*(?:$|[,.;)]|\p{{L}}))",
+        rf"(?<!(?:por|for|em|en|in|within|cada|every|each|of|durante|dentro de)\s)(?P<hour>\d{{1,2}})h"
+        rf"(?![\p{{L}}\d]){_PART}?",
+        rf"(?<={_AT})(?P<hour>\d{{1,2}})\s+h(?![\p{{L}}\d]){_PART}?",
         # half past six, twenty to four
         rf"(?<!(?:from|between)\s)(?:a\s+)?(?:(?P<past>\d{{1,2}})\s+minutes\s+"
         rf"|(?P<past>{_any(_MINUTES)})\s+(?:minutes\s+)?)(?P<side>past|to)\s+{_WORD_HOUR}(?![\p{{L}}\d]){_PART}?",

@@ -1,5 +1,6 @@
 """From whom to whom does something go, and who does it to what?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import regex
@@ -44,23 +45,25 @@ _MARKS = {
     for word in words.split()
 }
 _OTHER = frozenset(
-    "for in on at within until till before after during when if as about over under em no na nos nas"
+    "for in on at within until till before after during when if about over under em no na nos nas"
     " ate quando en hasta antes tras depois despues durante sobre cuando si unless once".split()
 )
 _TOKEN = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}'’-]*|\d+|[,;]")
+_A_GRAVE = regex.compile(r"(?i)(?<!\p{L})à(s?)(?!\p{L})")
+_BACK = regex.compile(r"(?<!\p{L})de\s+(?:volta|vuelta|novo|nuevo|graca)(?!\p{L})")
 _ARTICLES = frozenset("the a an o a os as el la los las un una um uma su sus seu sua seus suas".split())
 _PASSIVE = frozenset(
     "is are was were be been being e sao foi foram ser sido es son fue fueron seran sera sera"
     " serao fica ficam".split()
 )
 _CLITIC = regex.compile(r"(?<!\p{L})(?:les?|lhes?|them|him|her)(?!\p{L})")
+_DOUBLED = regex.compile(r"(?<!\p{L})se\s+l[ao]s?(?!\p{L})")  # "se la paga el vendedor"
 _PARTICIPLE = regex.compile(r"(?:ed|[ai]d[oa]s?|sent|paid|given|sold|told|lent|written)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Something goes from whom to whom: content words of both, folded. `bare` are those of whom
-    the text does not mark which they are; they are the other side of the one that it marks."""
+    """Something goes from whom to whom: content words of both, folded."""
 
     sources: frozenset[str]
     targets: frozenset[str]
@@ -68,18 +71,22 @@ class Transfer:
     def against(self, other: "Transfer") -> bool:
         """Return whether the two go opposite ways: the source of the one is the target of the
         other, and nothing goes the same way."""
-        crossed = _meet(self.sources, other.targets) or _meet(self.targets, other.sources)
-        straight = _meet(self.sources, other.sources) or _meet(self.targets, other.targets)
-        return crossed and not straight
+        return sum(self.crossed(other)) > sum(self.straight(other))
 
     def like(self, other: "Transfer") -> bool:
         """Return whether both go the same way."""
-        return not self.against(other) and (
-            _meet(self.sources, other.sources) or _meet(self.targets, other.targets)
-        )
+        return sum(self.straight(other)) > sum(self.crossed(other))
+
+    def straight(self, other: "Transfer") -> tuple[bool, bool]:
+        """Return whether the sources are the same, and whether the targets are."""
+        return _meet(self.sources, other.sources), _meet(self.targets, other.targets)
+
+    def crossed(self, other: "Transfer") -> tuple[bool, bool]:
+        """Return whether each side's source is the other's target."""
+        return _meet(self.sources, other.targets), _meet(self.targets, other.sources)
 
 
-def transfer(text: str, before: str = "") -> Transfer | None:
+def transfer(text: str, language: str, before: str = "") -> Transfer | None:
     """Return from whom to whom the first verb of giving or getting in a text moves something, or
     None. `before` is what its sentence says before: its last noun is the subject of "who sends",
     and the one that "them" is."""
@@ -87,28 +94,37 @@ def transfer(text: str, before: str = "") -> Transfer | None:
     verb = _VERB.search(folded)
     if verb is None:
         return None
-    said = _marked(folded, verb)
+    said = _marked(folded, verb, _marks(language))
     earlier = _nouns(_romance(before))
     bare, to = said["bare"], said["to"]
     if not to and earlier and _CLITIC.search(folded):
-        to, bare = frozenset(earlier[-1:]), bare or frozenset(earlier[:2])
+        to, bare = frozenset(earlier[-1:]), bare or frozenset(earlier[:-1])
     bare = bare or frozenset(earlier[-1:])
     if verb["gets"] is not None or (verb["both"] is not None and not to):
         givers = said["from"] | said["by"]
         return Transfer(givers, bare | said["theme"]) if givers and bare else None
+    if to and said["object"] and _DOUBLED.search(folded):
+        return Transfer(said["object"], to)
     passive = bool(said["passive"]) or _PARTICIPLE.search(verb.group()) is not None
     sources = said["by"] if passive and said["by"] else bare
-    targets = to or (said["with"] if passive else said["object"])
+    targets = to or (frozenset() if passive else said["object"]) or said["with"]
     sources -= targets
     return Transfer(sources, targets) if sources and targets else None
 
 
 def _romance(text: str) -> str:
     """Return the folded text, the preposition "à" apart from the article "a"."""
-    return fold(regex.sub(r"(?i)(?<!\p{L})à(s?)(?!\p{L})", r"para \1", text))
+    return _BACK.sub(" ", fold(_A_GRAVE.sub(r"para \1", text)))
 
 
-def _marked(text: str, verb: regex.Match[str]) -> dict[str, frozenset[str]]:
+def _marks(language: str) -> Mapping[str, str]:
+    """Return what each preposition marks; in English "a" is an article."""
+    return {w: k for w, k in _MARKS.items() if w != "a"} if language == "en" else _MARKS
+
+
+def _marked(
+    text: str, verb: regex.Match[str], marks: Mapping[str, str]
+) -> dict[str, frozenset[str]]:
     """Return the content words by what stands before them: to, from, by, with, other, or nothing:
     `bare` before the verb, `object` right behind it, `theme` further on; `passive` is its mark."""
     found: dict[str, set[str]] = {key: set() for key in (*_KEYS, "passive")}
@@ -123,22 +139,31 @@ def _marked(text: str, verb: regex.Match[str]) -> dict[str, frozenset[str]]:
             if word in _PASSIVE and not behind:
                 found["passive"].add(word)
             gets, full = verb["gives"] is None, bool(found["object"])
-            key = _next_key(word, previous, key, behind=behind, gets=gets, full=full)
+            key = _next_key(word, previous, key, behind=behind, gets=gets, full=full, marks=marks)
             if not _is_little(word) and word not in _MARKS:
                 found[key].add(word)
         previous = word
     return {name: frozenset(words) for name, words in found.items()}
 
 
-def _next_key(word: str, previous: str, key: str, *, behind: bool, gets: bool, full: bool) -> str:
+def _next_key(
+    word: str,
+    previous: str,
+    key: str,
+    *,
+    behind: bool,
+    gets: bool,
+    full: bool,
+    marks: Mapping[str, str],
+) -> str:
     """Return what the noun that follows is. An article that no preposition stands before begins
     another noun, and so does a number behind the verb's object."""
-    if word in _MARKS and not (word == "a" and not behind and previous in ("", ",")):
-        mark = _MARKS[word]
+    if word in marks and not (word == "a" and not behind and previous in ("", ",")):
+        mark = marks[word]
         return mark if mark != "from" or word == "from" or (gets and behind) else key
     if word in _OTHER:
         return "other"
-    begins = word in _ARTICLES and previous not in _MARKS and previous not in _OTHER
+    begins = word in _ARTICLES and previous not in marks and previous not in _OTHER
     if not behind:
         return "bare" if begins or word in (",", ";") else key
     if key == "object":

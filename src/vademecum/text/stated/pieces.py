@@ -11,6 +11,7 @@ _JOINS = regex.compile(
     r"\s*[;:()–—।]\s*|,(?=\s)\s*"
     rf"|(?<!\w)(?<!{_COUNT}\s)(?:and|e|y|र|और)(?!\w)(?!\s+(?:a\s+half|mei[ao]\b|medi[ao]\b|cuarto))"
     rf"|(?<=\d\s)(?:and|e|y)(?=\s+\p{{L}})(?!\s+(?:a\s+half|mei[ao]\b|medi[ao]\b))"
+    r"|\s(?=(?:except|exceto|excepto|salvo|unless)(?!\w))"
     r"|(?<!\w)(?:but|while|whereas|mas|enquanto|pero|mientras|तर|लेकिन)(?!\w)",
     regex.IGNORECASE,
 )

@@ -1,6 +1,6 @@
 """What does a statement allow, demand, charge, include, open, or deny of these?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -89,14 +89,19 @@ _ONLY = regex.compile(
 _MOST_RESTRICTED = 4  # content words that "only" is taken to be about
 
 
+# How many words after a denial it reaches, and after "without".
+_REACH, _REACH_WITHOUT = 5, 2
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}'’-]+|[,;:]")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stance:
-    """What a statement says on each axis, +1 or -1, all denials counted; `bases` the same without
-    its denial. `denied`: it holds a denial. `excepted`: it names an exception from what was said
-    before. `only` holds the words that it is restricted to."""
+    """What a statement says on each axis, +1 or -1, all denials counted; `carried` the same with
+    what a later statement of its sentence may take over. `denied`: it holds a denial. `excepted`:
+    it names an exception from what was said before. `only`: what it is restricted to."""
 
     signs: Mapping[str, int]
-    bases: Mapping[str, int]
+    carried: Mapping[str, int]
     denied: bool
     excepted: bool
     only: tuple[str, ...]
@@ -105,55 +110,78 @@ class Stance:
 def stance(text: str, language: str) -> Stance:
     """Return what a statement says on each axis. `language` (ISO 639-1) tells what "no" is."""
     folded = _WITH_OR_WITHOUT.sub(" ", fold(text))
-    before, excepted, after = _parted(folded)
-    folded = after if excepted and not content_words(before) else before
-    if banned := bool(_MUST_NOT.search(folded)):
-        folded = _MUST_NOT.sub(" ", folded)
-    bases = {axis: sign for axis in _FORMS if (sign := _base(axis, folded))}
+    excepted = _EXCEPT.match(folded.lstrip()) is not None
+    folded = _EXCEPT.sub(" ", folded)
+    banned = _MUST_NOT.search(folded) is not None
+    folded = _MUST_NOT.sub(" ", folded)
+    denials = _denials(folded, language)
+    signs = {axis: sign for axis in _FORMS if (sign := _sign(axis, folded, denials))}
     if banned:
-        bases["allow"] = -1
-    denied = _is_denied(folded, language)
-    signs = {axis: -sign if denied else sign for axis, sign in bases.items()}
+        signs["allow"] = -1
     return Stance(
         signs=signs,
-        bases=bases,
-        denied=denied or banned,
-        excepted=excepted and not content_words(before),
+        carried=signs,
+        denied=banned or any(reach == _REACH for _, _, reach in denials),
+        excepted=excepted,
         only=_restricted(folded),
     )
 
 
 def completed(own: Stance, lead: Stance | None) -> Stance:
-    """Return a statement with what it takes over from the one before it in its sentence: "but not
-    in the halls" denies what that one allows, and an exception turns it round."""
-    if lead is None or not lead.bases:
+    """Return a statement with what it takes over from the ones before it in its sentence: "but not
+    in the halls" denies what they allow, an exception turns it round, and a mere addition says
+    the same."""
+    if lead is None:
         return own
+    signs = dict(own.signs)
     if own.excepted:
-        signs = {axis: -sign for axis, sign in lead.signs.items()} | dict(own.signs)
-    elif own.denied and not own.bases:
-        signs = {axis: -sign for axis, sign in lead.bases.items()}
-    else:
-        return own
+        signs = {axis: -sign for axis, sign in lead.carried.items()} | signs
+    elif not signs and own.denied:
+        signs = {axis: sign if lead.denied else -sign for axis, sign in lead.carried.items()}
+    elif not signs:
+        signs = dict(lead.carried)
     return Stance(
-        signs=signs, bases=lead.bases, denied=own.denied, excepted=own.excepted, only=own.only
+        signs=signs,
+        carried={**lead.carried, **signs},
+        denied=own.denied,
+        excepted=own.excepted,
+        only=own.only,
     )
 
 
-def _parted(text: str) -> tuple[str, bool, str]:
-    match = _EXCEPT.search(text)
-    return (text[: match.start()], True, text[match.end() :]) if match else (text, False, "")
-
-
-def _base(axis: str, text: str) -> int:
-    positive, negative = _FORMS[axis]
-    return -1 if negative.search(text) else 1 if positive.search(text) else 0
-
-
-def _is_denied(text: str, language: str) -> bool:
-    found = [m.group() for m in _NOT.finditer(text)]
+def _denials(text: str, language: str) -> list[tuple[int, int, int]]:
+    """Return (start, end, reach in words) of each denial of a text."""
+    found = [
+        (m.start(), m.end(), _REACH_WITHOUT if m.group() in _SOFT_WITHOUT else _REACH)
+        for m in _NOT.finditer(text)
+    ]
     if language != "pt":
-        found += [m.group() for m in _NO.finditer(text)]
-    return any(word not in _SOFT_WITHOUT for word in found)
+        found += [(m.start(), m.end(), _REACH) for m in _NO.finditer(text)]
+    return found
+
+
+def _sign(axis: str, text: str, denials: Sequence[tuple[int, int, int]]) -> int:
+    """Return the sign of the last word of an axis; one that denies by itself, as in "exempt from
+    paying", counts before those that it governs."""
+    positive, negative = _FORMS[axis]
+    found = [(m.start(), m.end(), -1) for m in negative.finditer(text)]
+    found += [(m.start(), m.end(), 1) for m in positive.finditer(text) if not found]
+    if not found:
+        return 0
+    start, end, sign = max(found)
+    return -sign if any(_reaches(text, denial, start, end) for denial in denials) else sign
+
+
+def _reaches(text: str, denial: tuple[int, int, int], start: int, end: int) -> bool:
+    """Return whether a denial governs the words `start:end`: it holds them, stands closely before
+    them, or right behind."""
+    first, last, reach = denial
+    if first <= start < last:
+        return True
+    if last <= start:
+        between = _WORD.findall(text[last:start])
+        return len(between) < reach and "," not in between
+    return reach == _REACH and len(_WORD.findall(text[end:first])) == 0
 
 
 def _restricted(text: str) -> tuple[str, ...]:
