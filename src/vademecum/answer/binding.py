@@ -14,6 +14,7 @@ from vademecum.text.facts import Facts, has_clock
 from vademecum.text.names import is_named
 from vademecum.text.number_words import with_digits
 from vademecum.text.quantities import Amount
+from vademecum.text.stated.stances import SPAN
 from vademecum.text.stated.clocks import clocks
 from vademecum.text.weekdays import without_weekdays
 
@@ -21,6 +22,8 @@ _DIGITS = regex.compile(r"\d[\d.,:h]*")
 _X = "X"
 # What one of the claim's words is worth that only one statement holds, in cosine.
 _WORD = 0.02
+# ... and a limit that an amount of the claim keeps or passes.
+_LIMIT = 0.04
 # A statement with another value must fit so much better than the one that holds the value.
 _BETTER = 0.004
 # Where only the giver or only the taker is named in both, the statement fits less.
@@ -59,12 +62,12 @@ async def against_place(claim: Reading, page: Page, nearness: Nearness) -> Again
 
     Raises: as TokenEncoder does.
     """
-    parts = read_statements(claim.text, claim.language, claim.names)
+    parts = read_statements(claim.text, claim.language, claim.names, coarse=True)
     told: list[bool | None] = []
     moved: list[tuple[float, bool]] = []
     misplaced = ""
     for part in parts:
-        scores = await _scores(part.own, part.words, "", claim.facts, page, nearness)
+        scores = await _scores(part, part.own, part.words, "", claim.facts, page, nearness)
         told.append(denied(part.stance, claim.words, page, scores))
         moved += _moved(part, page, scores)
         misplaced = misplaced or await _misplaced(part, claim, page, nearness)
@@ -100,21 +103,32 @@ async def _misplaced(part: Statement, claim: Reading, page: Page, nearness: Near
         ]
         if not held or not others:
             continue
-        scores = await _scores(value.rest, value.words, value.why, claim.facts, page, nearness)
+        scores = await _scores(
+            part, value.rest, value.words, value.why, claim.facts, page, nearness
+        )
         if max(scores[i] for i in others) > max(scores[i] for i in held) + _BETTER:
             return value.why
     return ""
 
 
 async def _scores(
-    text: str, words: Sequence[str], why: str, said: Facts, page: Page, nearness: Nearness
+    mine: Statement,
+    text: str,
+    words: Sequence[str],
+    why: str,
+    said: Facts,
+    page: Page,
+    nearness: Nearness,
 ) -> list[float]:
-    """Return how well each statement fits a text and words of a claim that states the facts
-    `said`; `why` is what is asked."""
+    """Return how well each statement fits a text and words of `mine`, a part of a claim that
+    states the facts `said`; `why` is what is asked."""
     own, leads = [p.own for p in page.statements], [p.lead for p in page.statements]
     fits = await nearness.fits(text, own, leads)
+    end = mine.stance.signs.get(SPAN, 0)
     return [
-        near + _WORD * (_shared(words, page, part) + _conditions(why, said, part))
+        near
+        + _WORD * (_shared(words, page, part) + end * part.stance.signs.get(SPAN, 0))
+        + _LIMIT * _conditions(why, said, part)
         for near, part in zip(fits, page.statements, strict=True)
     ]
 
@@ -139,6 +153,9 @@ def _conditions(why: str, said: Facts, part: Statement) -> float:
         for amount in said.amounts:
             if told := [b for b in facts.bounds if b.speaks_of(amount)]:
                 own += 1 if any(b.holds(amount) for b in told) else -1
+        spans = [clock for clock in facts.clocks if clock.until]
+        if spans and said.clocks and why != "number":
+            own += 1 if any(span.holds(clock) for span in spans for clock in said.clocks) else -1
         if said.weekdays and facts.weekdays and why != "date":
             own += 1 if said.weekdays <= facts.weekdays else -1
         total = weight * own if own else total

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from vademecum.answer.evidence import Page, Statement
 from vademecum.text.content import alike
-from vademecum.text.stated.stances import Stance
+from vademecum.text.stated.stances import SPAN, Stance
 
 # Statements that fit a claim nearly as well as the best one are looked at as well, best first.
 _AS_GOOD = 0.015
@@ -38,7 +38,7 @@ def _against(mine: Stance, part: Statement, words: Sequence[str], page: Page) ->
         if not signs and not theirs.denied:
             same = sum(_holds(words, word) for word in part.words)
             return None if same < _SAME_WORDS else not mine.denied
-    shared = [axis for axis in mine.signs if axis in signs]
+    shared = [axis for axis in mine.signs if axis in signs and axis != SPAN]
     return any(mine.signs[axis] != signs[axis] for axis in shared) if shared else None
 
 

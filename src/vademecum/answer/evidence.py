@@ -66,10 +66,12 @@ class Statement:
     transfer: Transfer | None
 
 
-def read_statements(text: str, language: str, names: Collection[str]) -> tuple[Statement, ...]:
-    """Return the statements of a text in order; `names` are known to be names in it."""
+def read_statements(
+    text: str, language: str, names: Collection[str], *, coarse: bool = False
+) -> tuple[Statement, ...]:
+    """Return the statements of a text in order (see `pieces`); `names` are known to be names."""
     found: list[Statement] = []
-    for piece in pieces(text):
+    for piece in pieces(text, coarse=coarse):
         own, lead = text[piece.start : piece.end], text[piece.first : piece.start]
         before = found[-1].stance if found and found[-1].sentence == piece.sentence else None
         words = content_words(own)

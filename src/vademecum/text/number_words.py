@@ -44,6 +44,7 @@ _HUNDRED = frozenset(["hundred", "cem", "cento", "cien", "ciento"])
 _THOUSAND = frozenset(["thousand", "mil"])
 _AMBIGUOUS = {("ten", "en"): 10, ("once", "es"): 11, ("dos", "es"): 2, ("doce", "es"): 12}
 _ONE = frozenset(["one", "um", "uma", "un", "uno", "una"])
+_PER_CENT = regex.compile(r"\bpor\s+c[ei]+nto$", regex.IGNORECASE)
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _CAPITAL_NEXT = regex.compile(r"\s+\p{Lu}")
 _CAPITAL_BEFORE = regex.compile(r"\p{Lu}[\p{L}\p{M}]*\s+$")
@@ -64,6 +65,11 @@ def with_digits(text: str, language: str) -> str:
     return "".join([*pieces, text[after:]]) if pieces else text
 
 
+def is_number_word(word: str) -> bool:
+    """Return whether a word spells a number in one of the languages."""
+    return _value(fold(word), "") is not None
+
+
 def _spelled(text: str, language: str) -> list[tuple[int, int, int]]:
     """Return (start, end, value) of each spelled number."""
     found: list[tuple[int, int, int]] = []
@@ -73,7 +79,7 @@ def _spelled(text: str, language: str) -> list[tuple[int, int, int]]:
         value = _value(word, language)
         if word in _ONE and run and _BEFORE_ONE.fullmatch(text, run[-1][1], match.start()):
             value = 1
-        if value is None or _is_in_name(text, match):
+        if value is None or _is_in_name(text, match) or _PER_CENT.search(text, 0, match.end()):
             continue
         if run and not _BETWEEN.fullmatch(text, run[-1][1], match.start()):
             _close(found, run)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import regex
 
+from vademecum.text.content import is_light
 from vademecum.text.normalise import fold, western_digits
 from vademecum.text.numbers import numbers
 
@@ -77,6 +78,7 @@ _KIND_FIRST = regex.compile(
     r"(?<=\d\s)(working|business|calendar|consecutive)\s+(days?)", regex.IGNORECASE
 )
 _AGAIN = regex.compile(r"\bde\s+(\d+)\s+em\s+\1\b")  # "de 6 em 6 horas" tells 6 hours once
+_NOUN = regex.compile(r"\p{Latin}{4,}s")  # in the plural
 _PER_EACH = regex.compile(r"\s(?:per|por|each|every|cada)\s", regex.IGNORECASE)
 _PER = r"per|an?|por|al|ao|à|each|every|cada|la|el|o"
 _NUMBER = r"\d+(?:[.,:]\d+|[\u00a0\u2009\u202f'’]\d{3}(?!\d))*"
@@ -97,6 +99,10 @@ _AFTERNOON = regex.compile(
 )
 
 
+# Of a number that a noun follows which is no unit: "6 tablets" are not 6 hours.
+THINGS = "things"
+
+
 @dataclass(frozen=True, slots=True)
 class Amount:
     """A number in its one spelling, and in how much of which kind of unit it is, if it says so."""
@@ -108,6 +114,8 @@ class Amount:
 
     def same(self, other: "Amount") -> bool:
         """Return whether both say the same amount; a number without unit may have any."""
+        if THINGS in (self.quality, other.quality):
+            return self.kind == other.kind and self.number == other.number
         if _differ(self.quality, other.quality):
             return False
         if self.kind is None or other.kind is None:
@@ -145,7 +153,8 @@ def _read(match: regex.Match[str]) -> list[Amount]:
     stated = next(iter(numbers(number)))
     kind, factor = _unit(match["before"] or "") or _unit(unit) or (None, 1.0)
     if kind is None or ":" in stated:
-        return [Amount(stated, None, None)]
+        things = bool(_NOUN.fullmatch(unit)) and not (match["before"] or is_light(fold(unit)))
+        return [Amount(stated, None, None, THINGS if things else "")]
     value = float(stated) * factor if _is_number(stated) else None
     return [Amount(stated, kind, value, _quality(kind, match))]
 

@@ -16,7 +16,7 @@ _GIVES = (
     r"|reports?|reported|suppl(?:y|ies|ied)|owe[sd]?|refund(?:s|ed)?|repa(?:y|ys|id)|transfer\w*"
     r"|submit\w*|grant(?:s|ed)?|brings?|brought|sublets?|let|offer(?:s|ed)?|award\w*|reimburse\w*"
     r"|leaves?|left|help(?:s|ed)?|remind(?:s|ed)?|warn(?:s|ed)?|answer(?:s|ed)?"
-    r"|envi\w+|entreg\w+|paga[mn]?|pago|pagad?[oa]s?|da|dao|dad[oa]s?|repass\w+|encaminh\w+|devolv\w+"
+    r"|envi\w+|entreg\w+|paga[mn]?|pago|pagad?[oa]s?|dao|dad[oa]s?|repass\w+|encaminh\w+|devolv\w+"
     r"|devuelv\w+|devuelt\w+|restitu\w+|avis(?:a[mn]?|ad[oa]s?)|inform(?:a[mn]?|ad[oa]s?)"
     r"|comunic(?:a[mn]?|ad[oa]s?)|notific\w+|telefon\w+|liga[m]?|emprest\w+|vend\w+|doa[mn]?|manda[mn]?"
     r"|mandad[oa]s?|transfer\w+|transfier\w+|remit\w+|llama[n]?|presta[n]?|dona[n]?|abona[n]?"
@@ -50,6 +50,8 @@ _OTHER = frozenset(
 )
 _TOKEN = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}'’-]*|\d+|[,;]")
 _A_GRAVE = regex.compile(r"(?i)(?<!\p{L})à(s?)(?!\p{L})")
+# "Dá", and in Spanish "le da"; in Portuguese "da" is "of the".
+_GIVES_IT = regex.compile(r"(?i)(?<!\p{L})(?:dá|(?<=l[ea]s?\s)da)(?!\p{L})")
 _BACK = regex.compile(r"(?<!\p{L})de\s+(?:volta|vuelta|novo|nuevo|graca)(?!\p{L})")
 _ARTICLES = frozenset("the a an o a os as el la los las un una um uma su sus seu sua seus suas".split())
 _PASSIVE = frozenset(
@@ -57,6 +59,7 @@ _PASSIVE = frozenset(
     " serao fica ficam".split()
 )
 _CLITIC = regex.compile(r"(?<!\p{L})(?:les?|lhes?|them|him|her)(?!\p{L})")
+_INFINITIVE = regex.compile(r"[aei]r(?:se|l[aeo]s?)?$")
 _DOUBLED = regex.compile(r"(?<!\p{L})se\s+l[ao]s?(?!\p{L})")  # "se la paga el vendedor"
 _PARTICIPLE = regex.compile(r"(?:ed|[ai]d[oa]s?|sent|paid|given|sold|told|lent|written)$")
 
@@ -114,7 +117,7 @@ def transfer(text: str, language: str, before: str = "") -> Transfer | None:
 
 def _romance(text: str) -> str:
     """Return the folded text, the preposition "à" apart from the article "a"."""
-    return _BACK.sub(" ", fold(_A_GRAVE.sub(r"para \1", text)))
+    return _BACK.sub(" ", fold(_GIVES_IT.sub("entrega", _A_GRAVE.sub(r"para \1", text))))
 
 
 def _marks(language: str) -> Mapping[str, str]:
@@ -140,6 +143,8 @@ def _marked(
                 found["passive"].add(word)
             gets, full = verb["gives"] is None, bool(found["object"])
             key = _next_key(word, previous, key, behind=behind, gets=gets, full=full, marks=marks)
+            if key == "to" and word not in marks and previous == "a" and _INFINITIVE.search(word):
+                key = "other"  # "ayudan a abrocharse"
             if not _is_little(word) and word not in _MARKS:
                 found[key].add(word)
         previous = word

@@ -26,10 +26,11 @@ _AXES: dict[str, tuple[str, str]] = {
         r"exclu[dsiy]\w*|uncovered|left\s+out|deixa[m]?\s+de\s+fora|queda[n]?\s+fuera",
     ),
     "charge": (
-        r"pay(?:s|ing|able|ment)?|paid|charge[sd]?|charging|costs?|fees?|paga[mnrs]?|pago[s]?|pague[mn]?"
-        r"|cobr\w*|cust[aeo]\w*|cuesta[n]?|coste[s]?|tarifa|taxas?|abon\w*",
+        r"pay(?:s|ing|able)?|paid|charge[sd]?|charging|costs?|(?<=no\s)fees?|paga[mnr]?|pague[mn]?"
+        r"|cobra\w*|custa[mr]?|cuesta[n]?|(?<=(?:sem|sin|no)\s)(?:custos?|taxas?|costes?|cargos?)"
+        r"|abona[nr]?",
         r"free\s+of\s+charge|for\s+free|free(?!\s+(?:of|from)(?!\s+charge))|gratis|gratuit\w*"
-        r"|de\s+graca|exempt\w*|isent\w*|exent\w*|sem\s+(?:custo|taxa)\w*|sin\s+(?:coste|cargo)\w*",
+        r"|de\s+graca|exempt\w*|isent\w*|exent\w*",
     ),
     "demand": (
         r"must|needs?|needed|requir\w*|necessary|mandatory|compulsory|oblig\w*|have\s+to|has\s+to"
@@ -50,12 +51,20 @@ _AXES: dict[str, tuple[str, str]] = {
         r"contain\w*|contem|contiene[n]?|lleva[n]?\s+(?=\p{L}+$)",
         r"free\s+(?:of|from)(?!\s+charge)|libre[s]?\s+de|livre[s]?\s+de|\w+-free",
     ),
+    # Which of its two ends a span is told by.
+    "begin": (
+        r"open\w*|start\w*|begin\w*|began|abre[mn]?|abrir\w*|comec\w*|inici\w*|empiez\w*|empez\w*"
+        r"|comienz\w*|comenz\w*|from|desde|a\s+partir|खुल\w*",
+        r"clos\w*|end(?:s|ed)?|finish\w*|fech\w*|cierr\w*|cerr\w*|termin\w*|acab\w*|until|till|ate"
+        r"|hasta|encerra\w*|last|ultim[oa]|बन्द|बंद",
+    ),
     "end": (
         r"end(?:s|ed|ing)?|expir\w*|lapse[sd]?|void\w*|forfeit\w*|perd\w*|pierd\w*|lose[s]?|lost"
         r"|anula\w*|caduc\w*|acaba\w*",
         r"keeps?|kept|conserva\w*|mantem|mantiene\w*|stays?\s+valid|remains?\s+valid",
     ),
 }
+SPAN = "begin"  # the axis that tells two ends apart, and denies nothing
 _EDGE, _END = r"(?<![\p{L}\p{M}\p{N}-])", r"(?![\p{L}\p{M}\p{N}])"
 _FORMS = {
     axis: tuple(regex.compile(rf"{_EDGE}(?:{form}){_END}") for form in forms)
@@ -86,6 +95,11 @@ _ONLY = regex.compile(
     rf"{_EDGE}(?:only|solely|exclusively|so|somente|apenas|unicamente|exclusivamente|solo|solamente"
     rf"|मात्र|केवल|सिर्फ){_END}"
 )
+# What is supposed is not said: "if it is not accepted, ...".
+_CONDITION = regex.compile(
+    r"^\W*(?:if|unless|when|once|while|se|si|caso|quando|cuando|mientras|enquanto)\s[^,]*,"
+    r"|,?\s(?:if|unless|when|once|si|caso|quando|cuando)\s[^,]*$"
+)
 _MOST_RESTRICTED = 4  # content words that "only" is taken to be about
 
 
@@ -109,7 +123,7 @@ class Stance:
 
 def stance(text: str, language: str) -> Stance:
     """Return what a statement says on each axis. `language` (ISO 639-1) tells what "no" is."""
-    folded = _WITH_OR_WITHOUT.sub(" ", fold(text))
+    folded = _WITH_OR_WITHOUT.sub(" ", _CONDITION.sub(" ", fold(text)))
     excepted = _EXCEPT.match(folded.lstrip()) is not None
     folded = _EXCEPT.sub(" ", folded)
     banned = _MUST_NOT.search(folded) is not None
@@ -169,7 +183,9 @@ def _sign(axis: str, text: str, denials: Sequence[tuple[int, int, int]]) -> int:
     if not found:
         return 0
     start, end, sign = max(found)
-    return -sign if any(_reaches(text, denial, start, end) for denial in denials) else sign
+    before = max((last for first, last, _ in found if first < start), default=0)
+    reached = any(d[1] > before and _reaches(text, d, start, end) for d in denials)
+    return -sign if reached else sign
 
 
 def _reaches(text: str, denial: tuple[int, int, int], start: int, end: int) -> bool:
