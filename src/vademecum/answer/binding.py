@@ -8,16 +8,17 @@ import regex
 from vademecum.answer.denial import denied
 from vademecum.answer.evidence import Page, Reading, Statement, read_statements
 from vademecum.answer.nearness import Nearness
-from vademecum.text.content import alike
+from vademecum.text.content import alike, content_words
 from vademecum.text.dates import days
 from vademecum.text.facts import Facts, has_clock
 from vademecum.text.names import is_named
 from vademecum.text.number_words import with_digits
 from vademecum.text.quantities import Amount
-from vademecum.text.stated.stances import SPAN
+from vademecum.text.stated.stances import SPAN, without_stance
 from vademecum.text.stated.clocks import clocks
 from vademecum.text.weekdays import without_weekdays
 
+_WHY = {"amount": "number", "clock": "number", "day": "date", "weekday": "date", "name": "name"}
 _DIGITS = regex.compile(r"\d[\d.,:h]*")
 _X = "X"
 # What one of the claim's words is worth that only one statement holds, in cosine.
@@ -44,13 +45,18 @@ class Against:
     turned: bool | None
     misplaced: str
 
+    @property
+    def agrees(self) -> bool:
+        """Whether a statement says the same on what may be denied, or of who gives to whom."""
+        return not self.misplaced and False in (self.denied, self.turned)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Value:
-    """One value of a claim: the text and words of the claim without it, which statements hold it,
+    """One value of a claim, of a sort that `_WHY` names: the text and words of the claim without it, which statements hold it,
     and which hold another one of its kind."""
 
-    why: str
+    sort: str
     rest: str
     words: tuple[str, ...]
     held: Callable[[Statement], bool]
@@ -68,15 +74,35 @@ async def against_place(claim: Reading, page: Page, nearness: Nearness) -> Again
     misplaced = ""
     for part in parts:
         scores = await _scores(part, part.own, part.words, "", claim.facts, page, nearness)
-        told.append(denied(part.stance, claim.words, page, scores))
         moved += _moved(part, page, scores)
+        if part.stance.signs or part.stance.denied:
+            about = without_stance(part.own, claim.language)
+            words = content_words(about)
+            scores = await _scores(part, about, words, "", claim.facts, page, nearness)
+        told.append(denied(part.stance, claim.words, page, scores))
         misplaced = misplaced or await _misplaced(part, claim, page, nearness)
     said = [one for one in told if one is not None]
     return Against(
         denied=any(said) if said else None,
-        turned=not max(moved)[1] if moved else None,
+        turned=_turned(parts, page, moved),
         misplaced=misplaced,
     )
+
+
+def _turned(
+    parts: Sequence[Statement], page: Page, moved: Sequence[tuple[float, bool]]
+) -> bool | None:
+    """Return whether what goes from one to another in the claim goes another way in its source:
+    the other way round, or only from this one to others and from others to that one."""
+    if moved and not max(moved)[1]:
+        return True
+    theirs = [part.transfer for part in page.statements if part.transfer]
+    for mine in (part.transfer for part in parts if part.transfer):
+        straight = [mine.straight(other) for other in theirs if mine.like(other)]
+        if straight and not any(all(two) for two in straight):
+            if any(s for s, _ in straight) and any(t for _, t in straight):
+                return True
+    return False if moved else None
 
 
 def _moved(mine: Statement, page: Page, scores: Sequence[float]) -> Iterator[tuple[float, bool]]:
@@ -104,10 +130,10 @@ async def _misplaced(part: Statement, claim: Reading, page: Page, nearness: Near
         if not held or not others:
             continue
         scores = await _scores(
-            part, value.rest, value.words, value.why, claim.facts, page, nearness
+            part, value.rest, value.words, value.sort, claim.facts, page, nearness
         )
         if max(scores[i] for i in others) > max(scores[i] for i in held) + _BETTER:
-            return value.why
+            return _WHY[value.sort]
     return ""
 
 
@@ -115,20 +141,20 @@ async def _scores(
     mine: Statement,
     text: str,
     words: Sequence[str],
-    why: str,
+    sort: str,
     said: Facts,
     page: Page,
     nearness: Nearness,
 ) -> list[float]:
     """Return how well each statement fits a text and words of `mine`, a part of a claim that
-    states the facts `said`; `why` is what is asked."""
+    states the facts `said`; `sort` is the sort of value that is asked, or ""."""
     own, leads = [p.own for p in page.statements], [p.lead for p in page.statements]
     fits = await nearness.fits(text, own, leads)
     end = mine.stance.signs.get(SPAN, 0)
     return [
         near
         + _WORD * (_shared(words, page, part) + end * part.stance.signs.get(SPAN, 0))
-        + _LIMIT * _conditions(why, said, part)
+        + _LIMIT * _conditions(sort, said, part)
         for near, part in zip(fits, page.statements, strict=True)
     ]
 
@@ -144,21 +170,40 @@ def _shared(words: Sequence[str], page: Page, part: Statement) -> float:
     return total
 
 
-def _conditions(why: str, said: Facts, part: Statement) -> float:
-    """Return what the limits of a statement say to the facts of a claim: 1 for each that lies
-    within, -1 for each that lies beyond."""
+def _conditions(sort: str, said: Facts, part: Statement) -> float:
+    """Return what the facts and limits of a statement say to the facts of a claim: 1 for each that
+    is the same or lies within, -1 for each that lies beyond, -0.5 where another is told."""
     total = 0.0
     for facts, weight in ((part.lead_facts, _TAKEN_OVER), (part.facts, 1.0)):
-        own = 0.0
-        for amount in said.amounts:
-            if told := [b for b in facts.bounds if b.speaks_of(amount)]:
-                own += 1 if any(b.holds(amount) for b in told) else -1
-        spans = [clock for clock in facts.clocks if clock.until]
-        if spans and said.clocks and why != "number":
-            own += 1 if any(span.holds(clock) for span in spans for clock in said.clocks) else -1
-        if said.weekdays and facts.weekdays and why != "date":
-            own += 1 if said.weekdays <= facts.weekdays else -1
+        own = _limits(sort, said, facts) + _others(sort, said, facts)
         total = weight * own if own else total
+    return total
+
+
+def _limits(sort: str, said: Facts, facts: Facts) -> float:
+    total = 0.0
+    for amount in said.amounts:
+        if told := [b for b in facts.bounds if b.speaks_of(amount)]:
+            total += 1 if any(b.holds(amount) for b in told) else -1
+    spans = [clock for clock in facts.clocks if clock.until]
+    if spans and said.clocks and sort != "clock":
+        total += 1 if any(span.holds(clock) for span in spans for clock in said.clocks) else -1
+    if said.weekdays and facts.weekdays and sort != "weekday":
+        total += 1 if said.weekdays <= facts.weekdays else -1
+    return total
+
+
+def _others(sort: str, said: Facts, facts: Facts) -> float:
+    total = 0.0
+    if sort not in ("clock", "") and facts.clocks:
+        total += sum(1 if has_clock(c, facts) else -0.5 for c in said.clocks)
+    if sort not in ("day", "") and facts.days:
+        total += sum(
+            1 if any(d.agrees(o) for o in facts.days) else -0.5 for d in said.days
+        )
+    if sort not in ("amount", ""):
+        for amount in said.amounts:
+            total += any(amount.same(o) for o in facts.amounts)
     return total
 
 
@@ -180,7 +225,7 @@ def _amounts(
     for amount in part.facts.amounts:
         kinds = _kinds(amount, page)
         yield _Value(
-            why="number",
+            sort="amount",
             rest=rest,
             words=words,
             held=lambda there, a=amount: any(a.same(o) for o in there.facts.amounts),
@@ -204,7 +249,7 @@ def _times(
     said = claim.facts.clocks
     for clock in part.facts.clocks:
         yield _Value(
-            why="number",
+            sort="clock",
             rest=clocks(text)[1],
             words=words,
             held=lambda there, c=clock: has_clock(c, there.facts),
@@ -217,7 +262,7 @@ def _times(
 def _days(part: Statement, text: str, words: tuple[str, ...]) -> Iterator[_Value]:
     for day in part.facts.days:
         yield _Value(
-            why="date",
+            sort="day",
             rest=days(text)[1],
             words=words,
             held=lambda there, d=day: any(
@@ -227,7 +272,7 @@ def _days(part: Statement, text: str, words: tuple[str, ...]) -> Iterator[_Value
         )
     if named := part.facts.weekdays:
         yield _Value(
-            why="date",
+            sort="weekday",
             rest=without_weekdays(text),
             words=words,
             held=lambda there: named <= (there.facts.weekdays or there.lead_facts.weekdays),
@@ -244,7 +289,7 @@ def _names(
         named = r"[\s-]+".join(map(regex.escape, run))
         pattern = rf"(?:\p{{Ll}}{{3,}}\s+)?(?i:{named})\p{{L}}*"
         yield _Value(
-            why="name",
+            sort="name",
             rest=regex.sub(pattern, _X, text, count=1),
             words=tuple(w for w in words if w not in run),
             held=lambda there, r=run: all(is_named(n, set(there.words)) for n in r),

@@ -208,6 +208,8 @@ class Gate:
         start, end = page.spans[place.first][0], page.spans[place.last][1]
         if veto:
             return Verdict(support="unsupported", start=start, end=end, why=veto)
+        if support == "unsupported" and against.agrees and near[best].nearly:
+            support = "partly"
         why = "" if support == "supported" else "similarity"
         return Verdict(support=support, start=start, end=end, why=why)
 

@@ -18,6 +18,7 @@ from vademecum.rank.maxsim import best_cosines, normalised
 _SUPPORTED, _PARTLY = 0.87, 0.83
 _SUPPORTED_ACROSS, _PARTLY_ACROSS = 0.84, 0.80
 _FRAGMENT = 0.9
+_NEARLY = 0.8
 # The worst token: below this something of the sentence has nothing like it in the source.
 _FEWEST_OF_WORST = 0.72
 # Shares of the sentence's words, where no encoder tells.
@@ -50,6 +51,11 @@ class Near:
             return _level(self.mean, _SUPPORTED_ACROSS, _PARTLY_ACROSS)
         level = _level(self.mean, _SUPPORTED, _PARTLY)
         return "partly" if level == "supported" and self.worst < _FEWEST_OF_WORST else level
+
+    @property
+    def nearly(self) -> bool:
+        """Whether it is near enough where something else speaks for it as well."""
+        return self.mean is not None and self.mean >= _NEARLY
 
     def support_of_fragment(self) -> Support:
         """Return the same for a few words that the place does not hold as they are: so few are

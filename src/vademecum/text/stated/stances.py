@@ -12,10 +12,10 @@ from vademecum.text.normalise import fold
 # Spanish, some of Hindi and Nepali.
 _AXES: dict[str, tuple[str, str]] = {
     "allow": (
-        r"may|can|could|allow\w*|permit\w*|permission|admit\w*|accept\w*|authori[sz]\w*|welcome"
+        r"may|can|cannot|can['’]t|could|allow\w*|permit\w*|permission|admit\w*|accept\w*|authori[sz]\w*|welcome"
         r"|possible|within\s+the\s+rules|legal|pode(?:m|mos|ndo)?(?:-se)?|poder\w*|permiti\w*"
         r"|permite\w*|aceit\w*|admit\w*|autoriz\w*|liberad\w*|bem-vind\w*|possivel|posible"
-        r"|da\s+para|puede[ns]?|podra[n]?|acept\w*|bienvenid\w*|apt[oa]s?|सक्छन्|सकिन्छ|पाइन्छ|अनुमति",
+        r"|da\s+para|possa[m]?|pued[ae][ns]?|podra[n]?|acept\w*|bienvenid\w*|apt[oa]s?|सक्छन्|सकिन्छ|पाइन्छ|अनुमति",
         r"forbid\w*|forbade|prohibit\w*|banned|bans?|disallow\w*|refus\w*|reject\w*|illegal"
         r"|against\s+the\s+rules|impossible|turned\s+away|proib\w*|vedad[oa]s?|vetad[oa]s?|recus\w*"
         r"|impossivel|prohib\w*|rechaz\w*|imposible|impedid\w*|interdit\w*|verboten|मना|निषेध",
@@ -87,7 +87,7 @@ _NO = regex.compile(rf"{_EDGE}no(?!\s+(?:more|less|fewer|later|earlier|sooner)\s
 _SOFT_WITHOUT = frozenset(["without", "sem", "sin"])
 _WITH_OR_WITHOUT = regex.compile(r"(?:with\s+or\s+without|com\s+ou\s+sem|con\s+o\s+sin)")
 _EXCEPT = regex.compile(
-    rf"{_EDGE}(?:except(?:ed|ing)?|exce[tp]to|excepto|salvo|other\s+than|apart\s+from|aside\s+from"
+    rf"{_EDGE}(?:except(?:ed|ing)?|excep?to|salvo|other\s+than|apart\s+from|aside\s+from"
     rf"|a\s+nao\s+ser|a\s+excecao\s+d[eoa]s?|a\s+excepcion\s+de|unless|a\s+menos\s+que|menos"
     rf"(?=\s+(?:el|la|los|las|os?|as?)\s)){_END}"
 )
@@ -100,6 +100,7 @@ _CONDITION = regex.compile(
     r"^\W*(?:if|unless|when|once|while|se|si|caso|quando|cuando|mientras|enquanto)\s[^,]*,"
     r"|,?\s(?:if|unless|when|once|si|caso|quando|cuando)\s[^,]*$"
 )
+_YES = regex.compile(r"(?<!\p{L})sí(?!\p{L})", regex.IGNORECASE)
 _MOST_RESTRICTED = 4  # content words that "only" is taken to be about
 
 
@@ -123,7 +124,9 @@ class Stance:
 
 def stance(text: str, language: str) -> Stance:
     """Return what a statement says on each axis. `language` (ISO 639-1) tells what "no" is."""
-    folded = _WITH_OR_WITHOUT.sub(" ", _CONDITION.sub(" ", fold(text)))
+    # Folded, "sí" (yes) would be "si" (if).
+    plain = fold(_YES.sub(" ", text))
+    folded = _WITH_OR_WITHOUT.sub(" ", _CONDITION.sub(" ", plain))
     excepted = _EXCEPT.match(folded.lstrip()) is not None
     folded = _EXCEPT.sub(" ", folded)
     banned = _MUST_NOT.search(folded) is not None
@@ -141,6 +144,17 @@ def stance(text: str, language: str) -> Stance:
     )
 
 
+def without_stance(text: str, language: str) -> str:
+    """Return the text, folded, without its denials and the words of the axes: what it is about."""
+    folded = fold(text)
+    for axis, forms in _FORMS.items():
+        if axis != SPAN:
+            for form in forms:
+                folded = form.sub(" ", folded)
+    folded = _NOT.sub(" ", folded)
+    return folded if language == "pt" else _NO.sub(" ", folded)
+
+
 def completed(own: Stance, lead: Stance | None) -> Stance:
     """Return a statement with what it takes over from the ones before it in its sentence: "but not
     in the halls" denies what they allow, an exception turns it round, and a mere addition says
@@ -148,12 +162,14 @@ def completed(own: Stance, lead: Stance | None) -> Stance:
     if lead is None:
         return own
     signs = dict(own.signs)
+    silent = not signs.keys() - {SPAN}
     if own.excepted:
         signs = {axis: -sign for axis, sign in lead.carried.items()} | signs
-    elif not signs and own.denied:
-        signs = {axis: sign if lead.denied else -sign for axis, sign in lead.carried.items()}
-    elif not signs:
-        signs = dict(lead.carried)
+    elif silent and own.denied:
+        turned = {a: s if lead.denied else -s for a, s in lead.carried.items()}
+        signs = turned | signs
+    elif silent:
+        signs = dict(lead.carried) | signs
     return Stance(
         signs=signs,
         carried={**lead.carried, **signs},
