@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import regex
 
@@ -12,13 +13,17 @@ from vademecum.text.content import alike, content_words
 from vademecum.text.dates import days
 from vademecum.text.facts import Facts, has_clock
 from vademecum.text.names import is_named
+from vademecum.text.normalise import fold
 from vademecum.text.number_words import with_digits
 from vademecum.text.quantities import Amount
 from vademecum.text.stated.stances import SPAN, without_stance
 from vademecum.text.stated.clocks import clocks
 from vademecum.text.weekdays import without_weekdays
 
-_WHY = {"amount": "number", "clock": "number", "day": "date", "weekday": "date", "name": "name"}
+_WHY = {
+    "amount": "number", "clock": "number", "day": "date", "weekday": "date", "name": "name",
+    "modifier": "name",
+}  # fmt: skip
 _DIGITS = regex.compile(r"\d[\d.,:h]*")
 _X = "X"
 # What one of the claim's words is worth that only one statement holds, in cosine.
@@ -27,6 +32,8 @@ _WORD = 0.02
 _LIMIT = 0.04
 # A statement with another value must fit so much better than the one that holds the value.
 _BETTER = 0.004
+# ... and more for a common word, which may be said in another way.
+_BETTER_OF_COMMON = 0.02
 # Where only the giver or only the taker is named in both, the statement fits less.
 _ONE_SIDE = 0.02
 # What a statement takes over from the earlier ones of its sentence counts so much.
@@ -39,16 +46,18 @@ _FEWEST_WORDS = 2
 class Against:
     """What the statements that a claim is about say against it: `denied` is None where they say
     nothing for or against it, `turned` the same of who gives to whom, `misplaced` the kind of a
-    value that stands elsewhere, or ""."""
+    value that stands elsewhere, or "". `placed`: a value stands where the claim says."""
 
     denied: bool | None
     turned: bool | None
     misplaced: str
+    placed: bool
 
     @property
     def agrees(self) -> bool:
-        """Whether a statement says the same on what may be denied, or of who gives to whom."""
-        return not self.misplaced and False in (self.denied, self.turned)
+        """Whether a statement says the same on what may be denied, or of who gives to whom, or
+        holds a value of the claim of which the source states several."""
+        return not self.misplaced and (self.placed or False in (self.denied, self.turned))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +80,7 @@ async def against_place(claim: Reading, page: Page, nearness: Nearness) -> Again
     parts = read_statements(claim.text, claim.language, claim.names, coarse=True)
     told: list[bool | None] = []
     moved: list[tuple[float, bool]] = []
-    misplaced = ""
+    placed: list[tuple[str, bool]] = []
     for part in parts:
         scores = await _scores(part, part.own, part.words, "", claim.facts, page, nearness)
         moved += _moved(part, page, scores)
@@ -80,12 +89,13 @@ async def against_place(claim: Reading, page: Page, nearness: Nearness) -> Again
             words = content_words(about)
             scores = await _scores(part, about, words, "", claim.facts, page, nearness)
         told.append(denied(part.stance, claim.words, page, scores))
-        misplaced = misplaced or await _misplaced(part, claim, page, nearness)
+        placed += await _placed(part, claim, page, nearness)
     said = [one for one in told if one is not None]
     return Against(
         denied=any(said) if said else None,
         turned=_turned(parts, page, moved),
-        misplaced=misplaced,
+        misplaced=next((_WHY[sort] for sort, right in placed if not right), ""),
+        placed=any(right for _, right in placed),
     )
 
 
@@ -115,13 +125,17 @@ def _moved(mine: Statement, page: Page, scores: Sequence[float]) -> Iterator[tup
             yield score - (0 if both else _ONE_SIDE), one.like(other)
 
 
-async def _misplaced(part: Statement, claim: Reading, page: Page, nearness: Nearness) -> str:
-    """Return the kind of the first value that stands elsewhere than what is said of it, or "".
+async def _placed(
+    part: Statement, claim: Reading, page: Page, nearness: Nearness
+) -> list[tuple[str, bool]]:
+    """Return the sort of each value of a part of a claim of which the source states several, and
+    whether it stands where the claim says.
 
     A value is bound to the statement that fits the rest of its part of the claim best. It is
-    misplaced where a statement with another value of the kind, which the claim does not state,
+    misplaced where a statement with another value of the sort, which the claim does not state,
     fits better than every one that holds it.
     """
+    placed: list[tuple[str, bool]] = []
     for value in _values(part, claim, page):
         held = [i for i, there in enumerate(page.statements) if value.held(there)]
         others = [
@@ -132,9 +146,10 @@ async def _misplaced(part: Statement, claim: Reading, page: Page, nearness: Near
         scores = await _scores(
             part, value.rest, value.words, value.sort, claim.facts, page, nearness
         )
-        if max(scores[i] for i in others) > max(scores[i] for i in held) + _BETTER:
-            return _WHY[value.sort]
-    return ""
+        better = _BETTER_OF_COMMON if value.sort == "modifier" else _BETTER
+        most = max(scores[i] for i in held)
+        placed.append((value.sort, max(scores[i] for i in others) <= most + better))
+    return placed
 
 
 async def _scores(
@@ -215,6 +230,7 @@ def _values(part: Statement, claim: Reading, page: Page) -> Iterator[_Value]:
     yield from _times(part, claim, text, words)
     yield from _days(part, text, words)
     yield from _names(part, claim, page, text, words)
+    yield from _modified(part, claim, text, words)
 
 
 def _amounts(
@@ -297,6 +313,43 @@ def _names(
                 not is_named(n, said) and not is_named(n, frame) for n in there.names
             ),
         )
+
+
+def _modified(
+    part: Statement, claim: Reading, text: str, words: tuple[str, ...]
+) -> Iterator[_Value]:
+    """Yield the words that tell one thing from others of its kind: "rowing" of "rowing club"."""
+    for first, second in pairwise(part.words):
+        for word, kind, after in ((first, second, False), (second, first, True)):
+            if word[0].isdigit() or word in part.names or word in claim.names:
+                continue
+            yield _Value(
+                sort="modifier",
+                rest=_without(text, word),
+                words=tuple(w for w in words if w != word),
+                held=lambda there, w=word, k=kind, a=after: _has_pair(there, w, k, a),
+                other=lambda there, w=word, k=kind, a=after: _has_other(there, claim, w, k, a),
+            )
+
+
+def _has_pair(there: Statement, word: str, kind: str, after: bool) -> bool:
+    """Return whether a statement tells the kind of thing by this word."""
+    pairs = [two if after else two[::-1] for two in pairwise(there.words)]
+    return any(alike(name, kind) and alike(other, word) for name, other in pairs)
+
+
+def _has_other(there: Statement, claim: Reading, word: str, kind: str, after: bool) -> bool:
+    """Return whether a statement tells the kind of thing by another word, which the claim lacks."""
+    pairs = [two if after else two[::-1] for two in pairwise(there.words)]
+    return any(
+        alike(name, kind) and not alike(other, word) and not _holds(claim.words, other)
+        for name, other in pairs
+    )
+
+
+def _without(text: str, word: str) -> str:
+    """Return the text with an X for a folded word."""
+    return regex.sub(r"\p{L}+", lambda m: _X if fold(m.group()) == word else m.group(), text)
 
 
 def _runs(part: Statement, frame: set[str]) -> list[list[str]]:

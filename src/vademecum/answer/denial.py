@@ -7,7 +7,7 @@ from vademecum.text.content import alike
 from vademecum.text.stated.stances import SPAN, Stance
 
 # Statements that fit a claim nearly as well as the best one are looked at as well, best first.
-_AS_GOOD = 0.015
+_AS_GOOD = 0.03
 # A claim is within what a statement is restricted to where it holds so much of its words.
 _WITHIN = 0.5
 _NAME_WEIGHT = 3
@@ -21,25 +21,28 @@ def denied(
     """Return whether the statements that fit a part of a claim best, by `scores`, say its
     contrary; None where they say nothing for or against it. `words` are those of the claim."""
     best = max(scores)
+    told: dict[str, bool] = {}
     for place in sorted(range(len(scores)), key=lambda i: -scores[i]):
         if scores[place] < best - _AS_GOOD:
             break
-        if (told := _against(mine, page.statements[place], words, page)) is not None:
-            return told
-    return None
+        for axis, contrary in _against(mine, page.statements[place], words, page).items():
+            told.setdefault(axis, contrary)
+    return any(told.values()) if told else None
 
 
-def _against(mine: Stance, part: Statement, words: Sequence[str], page: Page) -> bool | None:
-    """Return whether a statement says the contrary; None where it is about another thing."""
+def _against(
+    mine: Stance, part: Statement, words: Sequence[str], page: Page
+) -> dict[str, bool]:
+    """Return for each axis on which both say something whether the statement says the contrary."""
     theirs = part.stance
     signs = dict(theirs.signs)
     if theirs.only and not _within(theirs.only, words, page):
         signs = {axis: -sign for axis, sign in signs.items()}
-        if not signs and not theirs.denied:
-            same = sum(_holds(words, word) for word in part.words)
-            return None if same < _SAME_WORDS else not mine.denied
+        same = sum(_holds(words, word) for word in part.words)
+        if not signs and not theirs.denied and same >= _SAME_WORDS:
+            return {"only": not mine.denied}
     shared = [axis for axis in mine.signs if axis in signs and axis != SPAN]
-    return any(mine.signs[axis] != signs[axis] for axis in shared) if shared else None
+    return {axis: mine.signs[axis] != signs[axis] for axis in shared}
 
 
 def _within(restricted: Sequence[str], words: Sequence[str], page: Page) -> bool:

@@ -252,8 +252,7 @@ def _unnamed(
     ]
     everywhere = here | {word for part in page.sentences for word in part.words}
     absent = [name for name in missing if not is_named(name, everywhere)]
-    others = [n for part in parts for n in part.names if not is_named(n, set(claim.words))]
-    return missing if others else absent
+    return absent
 
 
 def _has(words: Sequence[str], word: str) -> bool:

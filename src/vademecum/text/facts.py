@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import regex
 
 from vademecum.text.analyse import codes
-from vademecum.text.dates import Day, days
+from vademecum.text.dates import Day, days, seasons
 from vademecum.text.normalise import fold, plain
 from vademecum.text.number_words import with_digits
 from vademecum.text.quantities import Amount, amounts
@@ -64,6 +64,7 @@ class Facts:
     clocks: tuple[Clock, ...]
     frequencies: frozenset[tuple[str, float]]
     days: tuple[Day, ...]
+    seasons: tuple[tuple[int, int], ...]
     weekdays: frozenset[int]
     codes: frozenset[str]
     numbers: frozenset[str]
@@ -105,6 +106,7 @@ def facts(text: str, language: str) -> Facts:
         clocks=tuple(times),
         frequencies=frequencies(written),
         days=tuple(named),
+        seasons=tuple(seasons(text)),
         weekdays=weekdays(plain(text)),
         codes=frozenset(codes(text)),
         tight=_HYPHENS.sub("", fold(text)),
@@ -135,7 +137,8 @@ def lacking(claim: Facts, evidence: Facts, around: Facts) -> str:
         return "date"
     if not all(has_clock(c, evidence) or _in_span(c, claim, evidence) for c in claim.clocks):
         return "number"
-    if not all(_has_day(day, evidence, around) for day in claim.days):
+    seasoned = [day for day in claim.days if evidence.seasons and _of_month(day, claim)]
+    if not all(_has_day(day, evidence, around) for day in claim.days if day not in seasoned):
         return "date"
     kinds = (
         "" if _in_bounds(amount, claim, evidence) else _missing_of(amount, evidence)
@@ -172,6 +175,11 @@ def has_frequency(claim: Facts, evidence: Facts) -> bool:
     if not claim.frequencies or not evidence.frequencies:
         return True
     return not claim.frequencies.isdisjoint(evidence.frequencies)
+
+
+def _of_month(day: Day, claim: Facts) -> bool:
+    """Return whether a claim speaks of a month as a whole, which a season may hold or leave out."""
+    return day.day is None and not claim.seasons
 
 
 def _has_day(day: Day, evidence: Facts, around: Facts) -> bool:

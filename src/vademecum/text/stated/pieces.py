@@ -20,6 +20,8 @@ _COARSE = regex.compile(rf"{_MARKS}|{_EXCEPTS}|{_ANDS}|{_BUTS}", regex.IGNORECAS
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}-]+")
 _LAST_WORD = regex.compile(r"([\p{L}\p{M}\p{N}-]+)\W*$")
 _FEWEST_WORDS = 2  # on either side of an "and" that joins statements
+# A number, name or denial, by which few words make a statement.
+_TELLS = regex.compile(r"\d|\p{Lu}|\b(?:not|no|não|nunca|never)\b")
 # "Cats, no": what stands alone behind a comma answers for what is before it.
 _ANSWERS = frozenset(["no", "não", "not", "nunca", "never", "sí", "sim", "yes", "também", "también"])
 
@@ -79,8 +81,10 @@ def _is_short(
         return cuts[place].group().strip() == "," and len(_WORD.findall(sides[1])) == 1
     # "... 4 kg and the large one, 7 kg": what is left out stands behind the comma.
     gap = place + 1 < len(cuts) and cuts[place + 1].group().strip() == ","
-    short = [len(content_words(side)) < _FEWEST_WORDS for side in sides]
-    return short[0] or (short[1] and not gap)
+    words = [len(content_words(side)) for side in sides]
+    told = _TELLS.search(sides[1]) is not None or bool(weekdays(sides[1]))
+    short = words[1] < (_FEWEST_WORDS if told else _FEWEST_WORDS + 1)
+    return words[0] < _FEWEST_WORDS or (short and not gap)
 
 
 def _add(found: list[Piece], text: str, piece: Piece) -> None:
