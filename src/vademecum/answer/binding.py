@@ -88,7 +88,7 @@ async def against_place(claim: Reading, page: Page, nearness: Nearness) -> Again
             about = without_stance(part.own, claim.language)
             words = content_words(about)
             scores = await _scores(part, about, words, "", claim.facts, page, nearness)
-        told.append(denied(part.stance, claim.words, page, scores))
+        told.append(denied(part.stance, claim, page, scores))
         placed += await _placed(part, claim, page, nearness)
     said = [one for one in told if one is not None]
     return Against(
@@ -141,7 +141,7 @@ async def _placed(
         others = [
             i for i, there in enumerate(page.statements) if i not in held and value.other(there)
         ]
-        if not held or not others:
+        if not held or not others or not value.words:
             continue
         scores = await _scores(
             part, value.rest, value.words, value.sort, claim.facts, page, nearness

@@ -205,11 +205,11 @@ class Gate:
         support = near[best].support(cross=language != page.language)
         if self._question and len(claim.words) <= _MOST_WORDS_OF_FRAGMENT:
             support = near[best].support_of_fragment()
+        elif support == "unsupported" and against.agrees and near[best].nearly:
+            support = "partly"
         start, end = page.spans[place.first][0], page.spans[place.last][1]
         if veto:
             return Verdict(support="unsupported", start=start, end=end, why=veto)
-        if support == "unsupported" and against.agrees and near[best].nearly:
-            support = "partly"
         why = "" if support == "supported" else "similarity"
         return Verdict(support=support, start=start, end=end, why=why)
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from vademecum.answer.evidence import Page, Statement
+from vademecum.answer.evidence import Page, Reading, Statement
 from vademecum.text.content import alike
+from vademecum.text.dates import in_season
 from vademecum.text.stated.stances import SPAN, Stance
 
 # Statements that fit a claim nearly as well as the best one are looked at as well, best first.
@@ -16,33 +17,43 @@ _SAME_WORDS = 2
 
 
 def denied(
-    mine: Stance, words: Sequence[str], page: Page, scores: Sequence[float]
+    mine: Stance, claim: Reading, page: Page, scores: Sequence[float]
 ) -> bool | None:
     """Return whether the statements that fit a part of a claim best, by `scores`, say its
-    contrary; None where they say nothing for or against it. `words` are those of the claim."""
+    contrary; None where they say nothing for or against it."""
     best = max(scores)
     told: dict[str, bool] = {}
     for place in sorted(range(len(scores)), key=lambda i: -scores[i]):
         if scores[place] < best - _AS_GOOD:
             break
-        for axis, contrary in _against(mine, page.statements[place], words, page).items():
+        for axis, contrary in _against(mine, page.statements[place], claim, page).items():
             told.setdefault(axis, contrary)
     return any(told.values()) if told else None
 
 
 def _against(
-    mine: Stance, part: Statement, words: Sequence[str], page: Page
+    mine: Stance, part: Statement, claim: Reading, page: Page
 ) -> dict[str, bool]:
     """Return for each axis on which both say something whether the statement says the contrary."""
     theirs = part.stance
     signs = dict(theirs.signs)
-    if theirs.only and not _within(theirs.only, words, page):
+    beyond = theirs.only and not _within(theirs.only, claim.words, page)
+    if beyond or _is_out_of_season(claim, part):
         signs = {axis: -sign for axis, sign in signs.items()}
-        same = sum(_holds(words, word) for word in part.words)
+        same = sum(_holds(claim.words, word) for word in part.words)
         if not signs and not theirs.denied and same >= _SAME_WORDS:
             return {"only": not mine.denied}
     shared = [axis for axis in mine.signs if axis in signs and axis != SPAN]
     return {axis: mine.signs[axis] != signs[axis] for axis in shared}
+
+
+def _is_out_of_season(claim: Reading, part: Statement) -> bool:
+    """Return whether the claim is about a month that the statement's span of months leaves out."""
+    spans = part.facts.seasons or part.lead_facts.seasons
+    months = [day.month for day in claim.facts.days if day.day is None]
+    if not spans or not months or claim.facts.seasons:
+        return False
+    return not any(in_season(month, span) for span in spans for month in months)
 
 
 def _within(restricted: Sequence[str], words: Sequence[str], page: Page) -> bool:
