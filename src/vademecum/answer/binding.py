@@ -119,7 +119,8 @@ def _moved(mine: Statement, page: Page, scores: Sequence[float]) -> Iterator[tup
     """Yield for each statement that moves something between the same as a part of a claim how well
     it fits, and whether it goes the same way."""
     for score, part in zip(scores, page.statements, strict=True):
-        one, other = mine.transfer, part.transfer
+        one = mine.transfer or mine.moved_by(part.passive)
+        other = part.transfer or part.moved_by(mine.passive)
         if one and other and (one.like(other) or one.against(other)):
             both = all(one.straight(other)) or all(one.crossed(other))
             yield score - (0 if both else _ONE_SIDE), one.like(other)

@@ -9,7 +9,7 @@ from vademecum.text.facts import Facts, facts, lacking
 from vademecum.text.names import initials, is_named, name_words
 from vademecum.text.orders import is_order
 from vademecum.text.roles import inverted, matching, swapped
-from vademecum.text.stated.frames import Transfer, transfer
+from vademecum.text.stated.frames import Transfer, passive_verb, transfer
 from vademecum.text.stated.pieces import pieces
 from vademecum.text.stated.stances import Stance, completed, stance
 from vademecum.text.sentences import sentence_spans
@@ -64,6 +64,12 @@ class Statement:
     names: tuple[str, ...]
     stance: Stance
     transfer: Transfer | None
+    passive: str
+    language: str
+
+    def moved_by(self, verb: str) -> Transfer | None:
+        """Return who does to whom what `verb`, a folded word, says, if the statement says it."""
+        return transfer(self.own, self.language, self.lead, verb) if verb else None
 
 
 def read_statements(
@@ -87,6 +93,8 @@ def read_statements(
                 names=tuple(word for word in words if word in names),
                 stance=completed(stance(own, language), before),
                 transfer=transfer(own, language, lead),
+                passive=passive_verb(own, language),
+                language=language,
             )
         )
     return tuple(found)

@@ -11,7 +11,7 @@ from vademecum.text.normalise import fold
 # Verbs by which the subject gives something to somebody, and those by which it gets it. Folded.
 _GIVES = (
     r"sen[dt]s?|sending|giv(?:es?|en|ing)|gave|pays?|paid|paying|hand(?:s|ed|ing)?|pass(?:es|ed|ing)?"
-    r"|deliver\w*|forward(?:s|ed)?|writes?|written|wrote|lends?|lent|sells?|sold|notif\w+|inform(?:s|ed)"
+    r"|deliver\w*|forward(?:s|ed)?|writes?|written|wrote|lends?|lent|sells?|sold|notif\w+|lets|provid(?:e|es|ed)|issue[sd]?|inform(?:s|ed)"
     r"|tells?|told|call(?:s|ed)?|phone[sd]?|rings?|rang|texts?|texted|e-?mail(?:s|ed)?|return(?:s|ed)?"
     r"|reports?|reported|suppl(?:y|ies|ied)|owe[sd]?|refund(?:s|ed)?|repa(?:y|ys|id)|transfer\w*"
     r"|submit\w*|grant(?:s|ed)?|brings?|brought|sublets?|let|offer(?:s|ed)?|award\w*|reimburse\w*"
@@ -60,7 +60,13 @@ _PASSIVE = frozenset(
 )
 _CLITIC = regex.compile(r"(?<!\p{L})(?:les?|lhes?|them|him|her)(?!\p{L})")
 _INFINITIVE = regex.compile(r"[aei]r(?:se|l[aeo]s?)?$")
-_DOUBLED = regex.compile(r"(?<!\p{L})se\s+l[ao]s?(?!\p{L})")  # "se la paga el vendedor"
+_IT = regex.compile(r"(?<!\p{L})l[ao]s?\s+$")  # right before the verb: "se la paga el vendedor"
+_BE = r"is|are|was|were|be|been|being|e|sao|foi|foram|ser|es|son|fue|fueron|sera|serao|seran"
+_PASSIVE_BY = regex.compile(
+    rf"(?<!\p{{L}})(?:{_BE})\s+(?P<verb>\p{{L}}+(?:ed|[ai]d[oa]s?|own|ken|ven|ten|ught))\b"
+    r"(?=(?:\s+\p{L}+){0,4}\s+(?:by|por|pel[oa]s?)\s)"
+)
+_A_TO = regex.compile(r"(?i)(?<!\p{L})a\s+(?=(?:uma?s?|outr[oa]s?|quem|terceiros?|cada|tod[oa]s?|ess[ea]s?|est[ea]s?)\s)")
 _PARTICIPLE = regex.compile(r"(?:ed|[ai]d[oa]s?|sent|paid|given|sold|told|lent|written)$")
 
 
@@ -89,44 +95,89 @@ class Transfer:
         return _meet(self.sources, other.targets), _meet(self.targets, other.sources)
 
 
-def transfer(text: str, language: str, before: str = "") -> Transfer | None:
+def passive_verb(text: str, language: str) -> str:
+    """Return the verb, folded, of a passive that names who does it ("is trained by"), or ""."""
+    match = _PASSIVE_BY.search(_prepared(text, language))
+    return match["verb"] if match else ""
+
+
+def transfer(text: str, language: str, before: str = "", verb: str = "") -> Transfer | None:
     """Return from whom to whom the first verb of giving or getting in a text moves something, or
-    None. `before` is what its sentence says before: its last noun is the subject of "who sends",
-    and the one that "them" is."""
-    folded = _romance(text)
-    verb = _VERB.search(folded)
-    if verb is None:
+    None. A passive of any verb, and any form of the folded word `verb`, count as giving.
+
+    `before` is what the sentence says before: its last noun is the subject of "who sends", and
+    the one that "them" is.
+    """
+    folded = _prepared(text, language)
+    found = _verb(folded, verb)
+    if found is None:
         return None
-    said = _marked(folded, verb, _marks(language))
-    earlier = _nouns(_romance(before))
-    bare, to = said["bare"], said["to"]
-    if not to and earlier and _CLITIC.search(folded):
-        to, bare = frozenset(earlier[-1:]), bare or frozenset(earlier[:-1])
-    bare = bare or frozenset(earlier[-1:])
-    if verb["gets"] is not None or (verb["both"] is not None and not to):
-        givers = said["from"] | said["by"]
-        return Transfer(givers, bare | said["theme"]) if givers and bare else None
-    if to and said["object"] and _DOUBLED.search(folded):
-        return Transfer(said["object"], to)
-    passive = bool(said["passive"]) or _PARTICIPLE.search(verb.group()) is not None
-    sources = said["by"] if passive and said["by"] else bare
-    targets = to or (frozenset() if passive else said["object"]) or said["with"]
+    said = _marked(folded, found.span(), _way(found) != "gives", _marks(language))
+    earlier = _nouns(_prepared(before, language))
+    if not said["to"] and earlier and _CLITIC.search(folded):
+        said["to"] = frozenset(earlier[-1:])
+        said["bare"] = said["bare"] or frozenset(earlier[:-1])
+    said["bare"] = said["bare"] or frozenset(earlier[-1:])
+    if _way(found) == "gets" or (_way(found) == "both" and not said["to"]):
+        sources, targets = _gets(said, clitic=_CLITIC.search(folded) is not None)
+    else:
+        sources, targets = _gives(said, found.group(), doubled=bool(_IT.search(folded, 0, found.start())))
     sources -= targets
     return Transfer(sources, targets) if sources and targets else None
 
 
-def _romance(text: str) -> str:
-    """Return the folded text, the preposition "à" apart from the article "a"."""
-    return _BACK.sub(" ", fold(_GIVES_IT.sub("entrega", _A_GRAVE.sub(r"para \1", text))))
+_Said = dict[str, frozenset[str]]
+_Sides = tuple[frozenset[str], frozenset[str]]
+
+
+def _verb(text: str, verb: str) -> regex.Match[str] | None:
+    """Return the verb of a text: of giving or getting, the given one, or a passive."""
+    if verb:
+        return next((m for m in _TOKEN.finditer(text) if alike(m.group(), verb)), None)
+    return _VERB.search(text) or (
+        regex.compile(regex.escape(m["verb"])).search(text, m.start("verb"))
+        if (m := _PASSIVE_BY.search(text))
+        else None
+    )
+
+
+def _way(verb: regex.Match[str]) -> str:
+    return next((name for name, word in verb.groupdict().items() if word), "gives")
+
+
+def _gets(said: _Said, *, clitic: bool) -> _Sides:
+    """Return who gives and who gets where the verb is one of getting. In Spanish one buys "le ...
+    al" another."""
+    givers = said["from"] | said["by"] or (said["to"] if clitic else frozenset())
+    return givers, said["bare"] | said["theme"] if givers else frozenset()
+
+
+def _gives(said: _Said, verb: str, *, doubled: bool) -> _Sides:
+    """Return who gives and who gets where the verb is one of giving; `doubled`: what is given
+    stands before the verb and in a pronoun, who gives behind it, "las llaves las entrega el ..."."""
+    if said["to"] and said["object"] and doubled:
+        return said["object"], said["to"]
+    passive = bool(said["passive"]) or _PARTICIPLE.search(verb) is not None
+    if passive and said["by"]:
+        return said["by"], said["to"] or said["with"] or said["bare"]
+    return said["bare"], said["to"] or (frozenset() if passive else said["object"]) or said["with"]
+
+
+def _prepared(text: str, language: str) -> str:
+    """Return the folded text, the preposition "à" and "a" apart from the article "a"."""
+    text = _GIVES_IT.sub("entrega", _A_GRAVE.sub(r"para \1", text))
+    if language == "pt":
+        text = _A_TO.sub("para ", text)
+    return _BACK.sub(" ", fold(text))
 
 
 def _marks(language: str) -> Mapping[str, str]:
-    """Return what each preposition marks; in English "a" is an article."""
-    return {w: k for w, k in _MARKS.items() if w != "a"} if language == "en" else _MARKS
+    """Return what each preposition marks; in English and Portuguese "a" is an article."""
+    return _MARKS if language == "es" else {w: k for w, k in _MARKS.items() if w != "a"}
 
 
 def _marked(
-    text: str, verb: regex.Match[str], marks: Mapping[str, str]
+    text: str, verb: tuple[int, int], gets: bool, marks: Mapping[str, str]
 ) -> dict[str, frozenset[str]]:
     """Return the content words by what stands before them: to, from, by, with, other, or nothing:
     `bare` before the verb, `object` right behind it, `theme` further on; `passive` is its mark."""
@@ -135,13 +186,13 @@ def _marked(
     previous = ""
     for match in _TOKEN.finditer(text):
         word = match.group()
-        behind = match.start() >= verb.end()
-        if match.start() == verb.start():
+        behind = match.start() >= verb[1]
+        if match.start() == verb[0]:
             key = "object"
-        elif match.end() <= verb.start() or behind:
+        elif match.end() <= verb[0] or behind:
             if word in _PASSIVE and not behind:
                 found["passive"].add(word)
-            gets, full = verb["gives"] is None, bool(found["object"])
+            full = bool(found["object"])
             key = _next_key(word, previous, key, behind=behind, gets=gets, full=full, marks=marks)
             if key == "to" and word not in marks and previous == "a" and _INFINITIVE.search(word):
                 key = "other"  # "ayudan a abrocharse"
