@@ -180,6 +180,11 @@ def _unit(name: str) -> tuple[str | None, float] | None:
     return _UNITS.get(fold(name).replace(" ", "")) or _with_ending(name)
 
 
+def is_unit(word: str) -> bool:
+    """Return whether a word names a unit."""
+    return _unit(word) is not None
+
+
 def _with_ending(name: str) -> tuple[str, float] | None:
     """Return the unit to which postpositions are joined: "दिनसम्म" is up to so many days."""
     found = _INDIC_ENDING.sub("", name)

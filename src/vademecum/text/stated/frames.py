@@ -7,6 +7,7 @@ import regex
 
 from vademecum.text.content import alike, is_light
 from vademecum.text.normalise import fold
+from vademecum.text.quantities import is_unit
 
 # Verbs by which the subject gives something to somebody, and those by which it gets it. Folded.
 _GIVES = (
@@ -49,6 +50,7 @@ _OTHER = frozenset(
     " ate quando en hasta antes tras depois despues durante sobre cuando si unless once".split()
 )
 _TOKEN = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}'’-]*|\d+|[,;]")
+_RELATIVE = frozenset("que what which who whom quem quien cuyo cuya".split())
 _A_GRAVE = regex.compile(r"(?i)(?<!\p{L})à(s?)(?!\p{L})")
 # "Dá", and in Spanish "le da"; in Portuguese "da" is "of the".
 _GIVES_IT = regex.compile(r"(?i)(?<!\p{L})(?:dá|(?<=l[ea]s?\s)da)(?!\p{L})")
@@ -217,7 +219,7 @@ def _next_key(
     if word in marks and not (word == "a" and not behind and previous in ("", ",")):
         mark = marks[word]
         return mark if mark != "from" or word == "from" or (gets and behind) else key
-    if word in _OTHER:
+    if word in _OTHER or (behind and word in _RELATIVE):
         return "other"
     begins = word in _ARTICLES and previous not in marks and previous not in _OTHER
     if not behind:
@@ -228,7 +230,8 @@ def _next_key(
 
 
 def _is_little(word: str) -> bool:
-    return word in _ARTICLES or is_light(word) or not word[0].isalpha()
+    """Return whether a word is nobody who gives or gets."""
+    return word in _ARTICLES or is_light(word) or not word[0].isalpha() or is_unit(word)
 
 
 def _nouns(text: str) -> list[str]:
