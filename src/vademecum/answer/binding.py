@@ -14,7 +14,7 @@ from vademecum.text.dates import days
 from vademecum.text.facts import Facts, has_clock
 from vademecum.text.names import is_named
 from vademecum.text.normalise import fold
-from vademecum.text.number_words import with_digits
+from vademecum.text.number_words import is_number_word, with_digits
 from vademecum.text.quantities import Amount
 from vademecum.text.stated.stances import SPAN, without_stance
 from vademecum.text.stated.clocks import clocks
@@ -26,6 +26,8 @@ _WHY = {
 }  # fmt: skip
 _DIGITS = regex.compile(r"\d[\d.,:h]*")
 _X = "X"
+_NUMBER_LAST = regex.compile(r"(?:^|\s)\d+\W*$")
+_BETWEEN_NAMES = r"(?:\s+(?:d[aeo]s?|del|of|the|la|el))*[\s-]+"
 # What one of the claim's words is worth that only one statement holds, in cosine.
 _WORD = 0.02
 # ... and a limit that an amount of the claim keeps or passes.
@@ -226,7 +228,8 @@ def _others(sort: str, said: Facts, facts: Facts) -> float:
 def _values(part: Statement, claim: Reading, page: Page) -> Iterator[_Value]:
     whole = len([w for w in part.words if not w[0].isdigit()]) < _FEWEST_WORDS
     text = claim.text if whole else part.own
-    words = tuple(w for w in (claim.words if whole else part.words) if not w[0].isdigit())
+    told = claim.words if whole else part.words
+    words = tuple(w for w in told if not (w[0].isdigit() or is_number_word(w)))
     yield from _amounts(part, claim, page, text, words)
     yield from _times(part, claim, text, words)
     yield from _days(part, text, words)
@@ -247,9 +250,15 @@ def _amounts(
             words=words,
             held=lambda there, a=amount: any(a.same(o) for o in there.facts.amounts),
             other=lambda there, k=kinds: any(
-                o.kind in k and not any(s.same(o) for s in said) for o in there.facts.amounts
+                (o.kind in k or _is_gapped(o, there)) and not any(s.same(o) for s in said)
+                for o in there.facts.amounts
             ),
         )
+
+
+def _is_gapped(amount: Amount, there: Statement) -> bool:
+    """Return whether a number stands at the end without its unit: "power tools after 4"."""
+    return amount.kind is None and _NUMBER_LAST.search(there.own) is not None
 
 
 def _kinds(amount: Amount, page: Page) -> frozenset[str | None]:
@@ -303,8 +312,8 @@ def _names(
     """Yield the names that stand side by side as one, with the noun before them: "Hall Cedar"."""
     frame, said = set(page.frame.words), set(claim.words)
     for run in _runs(part, frame):
-        named = r"[\s-]+".join(map(regex.escape, run))
-        pattern = rf"(?:\p{{Ll}}{{3,}}\s+)?(?i:{named})\p{{L}}*"
+        named = _BETWEEN_NAMES.join(map(regex.escape, run))
+        pattern = rf"(?:\p{{Ll}}{{3,}}\s+)?(?i:{named})\p{{L}}*(?:\s+\p{{Lu}}\p{{L}}*)*"
         yield _Value(
             sort="name",
             rest=regex.sub(pattern, _X, text, count=1),

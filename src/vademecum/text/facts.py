@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import regex
 
 from vademecum.text.analyse import codes
+from vademecum.text.content import is_light
 from vademecum.text.dates import Day, days, seasons
 from vademecum.text.normalise import fold, plain
 from vademecum.text.number_words import with_digits
@@ -26,7 +27,7 @@ _SPACED = regex.compile(r"(?<![\d.,])[1-9]\d{0,2}(?: \d{3})+(?![\d.,]?\d)")
 _ARTICLE = regex.compile(
     r"(?<!\d\s?|times\s|vezes\s|veces\s|vez\s|once\s|[%€$£]\s?|\d\s\p{L}+\s)"
     r"(?<![\p{L}\d])(?:an?|one|uma?|una?)\s+(?:full\s+|whole\s+|single\s+|únic[oa]\s+)?"
-    r"(?P<unit>hour|day|week|month|year|hora|dia|día|semana|m[eê]s|ano|año)(?=['’]s|(?!\p{L}))",
+    r"(?P<unit>per\s?cent|por\s+ciento|por\s+cento|hour|day|week|month|year|hora|dia|día|semana|m[eê]s|ano|año)(?=['’]s|(?!\p{L}))",
     regex.IGNORECASE,
 )
 _EVERY_SECOND = regex.compile(r"\b1 (?:day|dia|día)(?=\s+(?:before|antes|earlier|ahead))")
@@ -34,7 +35,7 @@ _ORDINALS = {
     word: number
     for number, words in enumerate(
         (
-            "second", "third terceiro terceira tercero tercera tercer", "fourth", "fifth quinto",
+            "", "third terceiro terceira tercero tercera tercer", "fourth", "fifth quinto",
             "sixth sexto", "seventh setimo setima septimo septima", "eighth oitavo oitava octavo",
             "ninth nono noveno novena", "tenth decimo decima",
         ),
@@ -42,7 +43,10 @@ _ORDINALS = {
     )
     for word in words.split()
 }  # fmt: skip
-_ORDINAL_WORD = regex.compile(r"\p{L}+")
+# "On the third floor", not "a third of it".
+_ORDINAL_NOUN = regex.compile(
+    r"(?<!\p{L}|\b(?:an?|uma?|una?)\s)(\p{L}+)(?=\s+(?!part)(?P<noun>\p{Ll}{3,}))"
+)
 _LETTERS = regex.compile(r"\p{L}+")
 _HYPHENS = regex.compile(r"[-_\u2010-\u2015\u2212]")
 # Languages whose number words are read. In others a small number may be spelled unseen.
@@ -89,12 +93,11 @@ def facts(text: str, language: str) -> Facts:
     named, rest = days(text)
     times, rest = clocks(rest)
     article = _ARTICLE.sub(r"1 \g<unit>", with_amounts(with_digits(rest, language)))
-    spaced = _EVERY_SECOND.sub(" ", article)
+    spaced = _EVERY_SECOND.sub(" ", _ORDINAL_NOUN.sub(_counted, article))
     written = _SPACED.sub(lambda match: match.group().replace(" ", ""), spaced)
     stated = amounts(written)
     numbers = {amount.number for amount in (*stated, *amounts(spaced))}
     numbers |= {str(t // 60) for clock in times for t in clock.readings if t % 60 == 0}
-    numbers |= {str(n) for word in _ORDINAL_WORD.findall(fold(rest)) if (n := _ORDINALS.get(word))}
     for day in named:
         numbers.update(str(part) for part in (day.year, day.day) if part is not None)
     if _ONE.search(fold(text)):
@@ -113,6 +116,12 @@ def facts(text: str, language: str) -> Facts:
         spelled=language in SPELLED,
         numbers=frozenset(numbers),
     )
+
+
+def _counted(match: regex.Match[str]) -> str:
+    """Return an ordinal in digits, any other word as it is."""
+    number = None if is_light(fold(match["noun"])) else _ORDINALS.get(fold(match[1]))
+    return str(number or match[1])
 
 
 def _spans(times: Sequence[Clock]) -> set[int]:

@@ -28,7 +28,7 @@ _AXES: dict[str, tuple[str, str]] = {
     "charge": (
         r"pay(?:s|ing|able)?|paid|charge[sd]?|charging|costs?|(?<=no\s)fees?|paga[mnr]?|pague[mn]?"
         r"|cobra\w*|custa[mr]?|cuesta[n]?|(?<=(?:sem|sin|no)\s)(?:custos?|taxas?|costes?|cargos?)"
-        r"|abona[nr]?",
+        r"|abona[nr]?|(?:r\$|us\$|[€£$])\s*\d[\d.,]*|\d\s*(?:€|euros?|reais|dollars?|pounds?|pesos)",
         r"free\s+of\s+charge|for\s+free|free(?!\s+(?:of|from)(?!\s+charge))|gratis|gratuit\w*"
         r"|de\s+graca|exempt\w*|isent\w*|exent\w*",
     ),
