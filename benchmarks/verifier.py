@@ -32,9 +32,7 @@ from vademecum.testing.passages import make_passage
 from vademecum.text.normalise import fold
 
 CASES = Path(__file__).parents[1] / "tests" / "cases"
-PAIRS = tuple(
-    CASES / f"verifier_pairs{which}.jsonl" for which in ("", "_fresh", "_dev", "_held")
-)
+PAIRS = tuple(CASES / f"verifier_pairs{which}.jsonl" for which in ("", "_fresh", "_dev", "_held"))
 # Pairs whose misses are never printed, so that nobody mends the gate on them.
 SEALED = "fresh held out"
 

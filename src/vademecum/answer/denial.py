@@ -16,9 +16,7 @@ _NAME_WEIGHT = 3
 _SAME_WORDS = 2
 
 
-def denied(
-    mine: Stance, claim: Reading, page: Page, scores: Sequence[float]
-) -> bool | None:
+def denied(mine: Stance, claim: Reading, page: Page, scores: Sequence[float]) -> bool | None:
     """Return whether the statements that fit a part of a claim best, by `scores`, say its
     contrary; None where they say nothing for or against it."""
     best = max(scores)
@@ -31,9 +29,7 @@ def denied(
     return any(told.values()) if told else None
 
 
-def _against(
-    mine: Stance, part: Statement, claim: Reading, page: Page
-) -> dict[str, bool]:
+def _against(mine: Stance, part: Statement, claim: Reading, page: Page) -> dict[str, bool]:
     """Return for each axis on which both say something whether the statement says the contrary."""
     theirs = part.stance
     signs = dict(theirs.signs)

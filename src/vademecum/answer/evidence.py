@@ -1,7 +1,7 @@
 """Where in a passage is what a sentence says, and what speaks against it there?"""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vademecum.text.clauses import Clause, clauses, contradicts
 from vademecum.text.content import alike, content_words
@@ -9,10 +9,10 @@ from vademecum.text.facts import Facts, facts, lacking
 from vademecum.text.names import initials, is_named, name_words
 from vademecum.text.orders import is_order
 from vademecum.text.roles import inverted, matching, swapped
+from vademecum.text.sentences import sentence_spans
 from vademecum.text.stated.frames import Transfer, passive_verb, transfer
 from vademecum.text.stated.pieces import pieces
 from vademecum.text.stated.stances import Stance, completed, stance
-from vademecum.text.sentences import sentence_spans
 
 # What a sentence says may stand in so many sentences of its source, one after another.
 _MOST_SENTENCES = 2
@@ -116,6 +116,13 @@ class Page:
     whole: Facts
     names: frozenset[str]
     orders: frozenset[int]
+    known: dict[str, Facts] = field(default_factory=dict)
+
+    def stated(self, text: str) -> Facts:
+        """Return the facts of a part of the page in its frame; read once for all sentences."""
+        if text not in self.known:
+            self.known[text] = facts(f"{self.frame.text}\n{text}", self.language)
+        return self.known[text]
 
     def spread(self, word: str) -> int:
         """Return how many statements hold a word."""
@@ -211,7 +218,7 @@ def _window(claim: Reading, page: Page, first: int, last: int, soft: Sequence[st
     parts = page.sentences[first : last + 1]
     words = [word for part in (*parts, page.frame) for word in part.words]
     own = [word for part in parts for word in part.words]
-    unnamed = _unnamed(claim, page, parts, words)
+    unnamed = _unnamed(claim, page, words)
     rest, denied = _veto(claim, page, parts)
     return Window(
         first=first,
@@ -231,7 +238,7 @@ def _share(words: Sequence[str], held: Sequence[str]) -> float:
 
 def _veto(claim: Reading, page: Page, parts: Sequence[Reading]) -> tuple[str, bool]:
     text = " ".join(part.text for part in parts)
-    stated = facts(f"{page.frame.text}\n{text}", page.language)
+    stated = page.stated(text)
     if missing := lacking(claim.facts, stated, page.whole):
         return missing, False
     source = [clause for part in parts for clause in part.clauses]
@@ -244,23 +251,16 @@ def _veto(claim: Reading, page: Page, parts: Sequence[Reading]) -> tuple[str, bo
     return "", denied
 
 
-def _unnamed(
-    claim: Reading, page: Page, parts: Sequence[Reading], words: Sequence[str]
-) -> list[str]:
-    """Return the names of the claim that the window does not hold.
-
-    A name from elsewhere in the passage is what the window speaks of, unless it has another one.
-    """
-    here = set(words)
+def _unnamed(claim: Reading, page: Page, words: Sequence[str]) -> list[str]:
+    """Return the names of the claim that neither these words hold nor the page; whether one stands
+    where the claim says is for `binding`."""
+    here = set(words) | {word for part in page.sentences for word in part.words}
     capitals = initials(page.text)
-    missing = [
+    return [
         name
         for name in claim.names
         if not is_named(name, here) and not (len(name) > 2 and name in capitals)
     ]
-    everywhere = here | {word for part in page.sentences for word in part.words}
-    absent = [name for name in missing if not is_named(name, everywhere)]
-    return absent
 
 
 def _has(words: Sequence[str], word: str) -> bool:

@@ -93,7 +93,9 @@ class Day:
         return readings
 
 
-_ORDINAL_ALONE = regex.compile(r"\b[Tt]he\s+(\d{1,2})(?:st|nd|rd|th)(?=\s*(?:$|[.,;:)]|\p{Ll}{2,4}\s))")
+_ORDINAL_ALONE = regex.compile(
+    r"\b[Tt]he\s+(\d{1,2})(?:st|nd|rd|th)(?=\s*(?:$|[.,;:)]|\p{Ll}{2,4}\s))"
+)
 _SEASON = regex.compile(
     rf"({_LETTERS})\s*(?:to|until|till|through|and|a|e|y|até|hasta|-|–)\s*({_LETTERS})"
 )
@@ -101,8 +103,10 @@ _SEASON = regex.compile(
 
 def seasons(text: str) -> list[tuple[int, int]]:
     """Return the (first, last) month of each span of months in a text: "November to February"."""
-    pairs = [(_month(m[1], short=False), _month(m[2], short=False)) for m in
-             _SEASON.finditer(plain(text), overlapped=True)]
+    pairs = [
+        (_month(m[1], short=False), _month(m[2], short=False))
+        for m in _SEASON.finditer(plain(text), overlapped=True)
+    ]
     return [(first, last) for first, last in pairs if first and last]
 
 

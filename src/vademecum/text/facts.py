@@ -45,7 +45,8 @@ _ORDINALS = {
 }  # fmt: skip
 # "On the third floor", not "a third of it".
 _ORDINAL_NOUN = regex.compile(
-    r"(?<!\p{L}|\b(?:an?|uma?|una?)\s)(\p{L}+)(?=\s+(?!part)(?P<noun>\p{Ll}{3,}))"
+    rf"(?<!\p{{L}}|\b(?:an?|uma?|una?)\s)({'|'.join(_ORDINALS)}|sétim[oa]|séptim[oa]|décim[oa])"
+    r"(?=\s+(?!part)(?P<noun>\p{Ll}{3,}))"
 )
 _LETTERS = regex.compile(r"\p{L}+")
 _HYPHENS = regex.compile(r"[-_\u2010-\u2015\u2212]")
@@ -83,9 +84,7 @@ class Facts:
 
     @property
     def any(self) -> bool:
-        return bool(
-            self.amounts or self.clocks or self.days or self.weekdays or self.codes
-        )
+        return bool(self.amounts or self.clocks or self.days or self.weekdays or self.codes)
 
 
 def facts(text: str, language: str) -> Facts:
@@ -109,7 +108,7 @@ def facts(text: str, language: str) -> Facts:
         clocks=tuple(times),
         frequencies=frequencies(written),
         days=tuple(named),
-        seasons=tuple(seasons(text)),
+        seasons=tuple(seasons(text)) if len(named) > 1 else (),
         weekdays=weekdays(plain(text)),
         codes=frozenset(codes(text)),
         tight=_HYPHENS.sub("", fold(text)),

@@ -23,7 +23,7 @@ _MINUTES = {
     "quinze": 15, "quince": 15, "thirty": 30, "trinta": 30, "treinta": 30,
 }  # fmt: skip
 _NOON, _MIDNIGHT = "noon midday meio-dia mediodía mediodia", "midnight meia-noite medianoche"
-_NAMED = {word: 720 for word in _NOON.split()} | {word: 0 for word in _MIDNIGHT.split()}
+_NAMED = dict.fromkeys(_NOON.split(), 720) | dict.fromkeys(_MIDNIGHT.split(), 0)
 
 
 def _any(words: object) -> str:
@@ -68,7 +68,7 @@ _FORMS = tuple(
         rf"{_HOUR}\s*o['’]clock{_PART}?",
         rf"(?:às|das|pelas|a\s+las)\s+{_HOUR}\s+horas(?!\p{{L}}){_PART}?",
         rf"(?P<hour>{_any(_NAMED)})(?![\p{{L}}\d])",
-        rf"(?P<before>बिहान|सुबह|साँझ|शाम|बेलुका|दिउँसो|रात|दोपहर)?\s*(?P<hour>\d{{1,2}})\s+बजे",
+        r"(?P<before>बिहान|सुबह|साँझ|शाम|बेलुका|दिउँसो|रात|दोपहर)?\s*(?P<hour>\d{1,2})\s+बजे",
         rf"(?<={_AT}){_HOUR}(?![:h.\d-]\d|\s*(?:[%€£$h]|-)){_ENDS}",
     )
 )
@@ -120,9 +120,7 @@ def clocks(text: str) -> tuple[list[Clock], str]:
     return read, text.replace("\x1f", " ")
 
 
-def _until(
-    text: str, found: list[tuple[int, int, frozenset[int]]], place: int
-) -> frozenset[int]:
+def _until(text: str, found: list[tuple[int, int, frozenset[int]]], place: int) -> frozenset[int]:
     if place + 1 < len(found) and _TO.fullmatch(text, found[place][1], found[place + 1][0]):
         return found[place + 1][2]
     return frozenset()

@@ -75,10 +75,20 @@ _COMPILED = tuple(
     for form, written in _RULES
 )
 
+# A word of one of the rules, so that most texts are looked at once.
+_ANY = regex.compile(
+    r"hal[fv]|mei[oa]|medi[oa]|metade|mitad|quart|cuart|dozen|d[uúo][zc]+[ie]|docena|fortnight|third"
+    r"|ter[cç]|fifth|quint|sext|sixth|eighth|tenth|oitav|octav|d[eé]cim|doble|dobro|double|twice|trimes"
+    r"|semest|\b(?:in|of|em|de)\b\s+(?:every|cada)?\s*\d",
+    regex.IGNORECASE,
+)
+
 
 def with_amounts(text: str) -> str:
     """Return the text with its fractions, shares and dozens in digits: `half an hour` as `30 min`,
     `a third of it` as `33.3333 % of it`. Number words must be digits already."""
+    if not _ANY.search(text):
+        return text
     for form, written in _COMPILED:
         text = form.sub(written, text)
     return text

@@ -46,19 +46,19 @@ _MARKS = {
     for word in words.split()
 }
 _OTHER = frozenset(
-    "for in on at within until till before after during when if about over under em no na nos nas"
-    " ate quando en hasta antes tras depois despues durante sobre cuando si unless once".split()
+    ["for", "in", "on", "at", "within", "until", "till", "before", "after", "during", "when", "if", "about", "over", "under", "em", "no", "na", "nos", "nas", "ate", "quando", "en", "hasta", "antes", "tras", "depois", "despues", "durante", "sobre", "cuando", "si", "unless", "once"]
 )
 _TOKEN = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}'’-]*|\d+|[,;]")
-_RELATIVE = frozenset("que what which who whom quem quien cuyo cuya".split())
+_RELATIVE = frozenset(["que", "what", "which", "who", "whom", "quem", "quien", "cuyo", "cuya"])
 _A_GRAVE = regex.compile(r"(?i)(?<!\p{L})à(s?)(?!\p{L})")
 # "Dá", and in Spanish "le da"; in Portuguese "da" is "of the".
 _GIVES_IT = regex.compile(r"(?i)(?<!\p{L})(?:dá|(?<=l[ea]s?\s)da)(?!\p{L})")
 _BACK = regex.compile(r"(?<!\p{L})de\s+(?:volta|vuelta|novo|nuevo|graca)(?!\p{L})")
-_ARTICLES = frozenset("the a an o a os as el la los las un una um uma su sus seu sua seus suas".split())
+_ARTICLES = frozenset(
+    ["the", "a", "an", "o", "a", "os", "as", "el", "la", "los", "las", "un", "una", "um", "uma", "su", "sus", "seu", "sua", "seus", "suas"]
+)
 _PASSIVE = frozenset(
-    "is are was were be been being e sao foi foram ser sido es son fue fueron seran sera sera"
-    " serao fica ficam".split()
+    ["is", "are", "was", "were", "be", "been", "being", "e", "sao", "foi", "foram", "ser", "sido", "es", "son", "fue", "fueron", "seran", "sera", "sera", "serao", "fica", "ficam"]
 )
 _CLITIC = regex.compile(r"(?<!\p{L})(?:les?|lhes?|them|him|her)(?!\p{L})")
 _INFINITIVE = regex.compile(r"[aei]r(?:se|l[aeo]s?)?$")
@@ -68,7 +68,9 @@ _PASSIVE_BY = regex.compile(
     rf"(?<!\p{{L}})(?:{_BE})\s+(?P<verb>\p{{L}}+(?:ed|[ai]d[oa]s?|own|ken|ven|ten|ught))\b"
     r"(?=(?:\s+\p{L}+){0,4}\s+(?:by|por|pel[oa]s?)\s)"
 )
-_A_TO = regex.compile(r"(?i)(?<!\p{L})a\s+(?=(?:uma?s?|outr[oa]s?|quem|terceiros?|cada|tod[oa]s?|ess[ea]s?|est[ea]s?)\s)")
+_A_TO = regex.compile(
+    r"(?i)(?<!\p{L})a\s+(?=(?:uma?s?|outr[oa]s?|quem|terceiros?|cada|tod[oa]s?|ess[ea]s?|est[ea]s?)\s)"
+)
 _PARTICIPLE = regex.compile(r"(?:ed|[ai]d[oa]s?|sent|paid|given|sold|told|lent|written)$")
 
 
@@ -123,7 +125,9 @@ def transfer(text: str, language: str, before: str = "", verb: str = "") -> Tran
     if _way(found) == "gets" or (_way(found) == "both" and not said["to"]):
         sources, targets = _gets(said, clitic=_CLITIC.search(folded) is not None)
     else:
-        sources, targets = _gives(said, found.group(), doubled=bool(_IT.search(folded, 0, found.start())))
+        sources, targets = _gives(
+            said, found.group(), doubled=bool(_IT.search(folded, 0, found.start()))
+        )
     sources -= targets
     return Transfer(sources, targets) if sources and targets else None
 

@@ -41,7 +41,9 @@ def frequencies(text: str) -> frozenset[tuple[str, float]]:
     months. Number words must be digits already. "3 times a day" is ("time", 480)."""
     folded = fold(text)
     found = {
-        _apart(match["unit"], match.groupdict()) for form in _FORMS for match in form.finditer(folded)
+        _apart(match["unit"], match.groupdict())
+        for form in _FORMS
+        for match in form.finditer(folded)
     }
     found |= {_apart(unit, {}) for unit, form in _SAID.items() if form.search(folded)}
     return frozenset(found)

@@ -23,7 +23,9 @@ _FEWEST_WORDS = 2  # on either side of an "and" that joins statements
 # A number, name or denial, by which few words make a statement.
 _TELLS = regex.compile(r"\d|\p{Lu}|\b(?:not|no|não|nunca|never)\b")
 # "Cats, no": what stands alone behind a comma answers for what is before it.
-_ANSWERS = frozenset(["no", "não", "not", "nunca", "never", "sí", "sim", "yes", "também", "también"])
+_ANSWERS = frozenset(
+    ["no", "não", "not", "nunca", "never", "sí", "sim", "yes", "também", "también"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,7 @@ def _lists(text: str, match: regex.Match[str]) -> bool:
     )
 
 
-def _is_short(
-    text: str, start: int, end: int, cuts: list[regex.Match[str]], place: int
-) -> bool:
+def _is_short(text: str, start: int, end: int, cuts: list[regex.Match[str]], place: int) -> bool:
     """Return whether an "and" has too few words on one side to join statements, or a comma only
     one word behind it: "with the large one, free"."""
     first = cuts[place - 1].end() if place else start

@@ -21,7 +21,7 @@ _AXES: dict[str, tuple[str, str]] = {
         r"|impossivel|prohib\w*|rechaz\w*|imposible|impedid\w*|interdit\w*|verboten|मना|निषेध",
     ),
     "include": (
-        r"includ\w*|inclus\w*|cover(?:s|ed|age)?|inclui\w*|incluye\w*|incluid\w*|cobert[oa]s?"
+        r"includ\w*|inclus[ao]s?|cover(?:s|ed|age)?|inclui\w*|incluye\w*|incluid\w*|cobert[oa]s?"
         r"|cobre[m]?|cubre[n]?|cubiert[oa]s?|faz(?:em)?\s+parte",
         r"exclu[dsiy]\w*|uncovered|left\s+out|deixa[m]?\s+de\s+fora|queda[n]?\s+fuera",
     ),
