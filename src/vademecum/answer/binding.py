@@ -31,9 +31,12 @@ _TAKEN_OVER = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Against:
-    """What the statements that a claim is about say against it: `denied` is None where they say
-    nothing for or against it, `negative` whether the claim denies something, `turned` the same of who gives to whom, `misplaced` the kind of a
-    value that stands elsewhere, or "". `placed`: a value stands where the claim says."""
+    """What the statements that a claim is about say against it.
+
+    `denied` is None where they say nothing for or against it, `turned` the same of who gives to
+    whom; `negative`: the claim denies something; `misplaced` is the kind of a value that stands
+    elsewhere, or ""; `placed`: a value stands where the claim says.
+    """
 
     denied: bool | None
     negative: bool
@@ -68,9 +71,13 @@ async def against_place(claim: Reading, page: Page, nearness: Nearness) -> Again
         told.append(denied(part.stance, claim, page, scores))
         placed += await _placed(part, claim, page, nearness)
     said = [one for one in told if one is not None]
+    negative = any(-1 in part.stance.signs.values() for part in parts)
+    if negative and said and not any(said):
+        # What is denied of one thing may well be said of another: "only in the small pool".
+        placed = [one for one in placed if one[0] != "modifier"]
     return Against(
         denied=any(said) if said else None,
-        negative=any(-1 in part.stance.signs.values() for part in parts),
+        negative=negative,
         turned=_turned(parts, page, moved),
         misplaced=next((_WHY[sort] for sort, right in placed if not right), ""),
         placed=any(right for _, right in placed),

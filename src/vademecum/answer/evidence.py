@@ -173,9 +173,10 @@ class Window:
     """One or two sentences of a page, `first` to `last`, and what in them speaks against a claim.
 
     `veto` is number, unit, date, code, name, roles, or "", and `denied` tells whether one of the
-    claim's parts denies what its like there says, or the other way round. Where it is a name, `unnamed`
-    holds the names and `rest` the veto that is left once they are found. `coverage` is the share
-    of the claim's words that the place holds, `soft` that of its words but numbers and names
+    claim's parts denies what its like there says, or the other way round. Where it is a name,
+    `unnamed` holds the names and `rest` the veto that is left once they are found. `coverage` is
+    the share of the claim's words that the place holds, `soft` that of its words but numbers and
+    names
     (0..1).
     """
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 import regex
 
 from vademecum.answer.evidence import Page, Reading, Statement
-from vademecum.text.content import alike
+from vademecum.text.analyse import words
+from vademecum.text.content import alike, is_light
 from vademecum.text.dates import Day, days
 from vademecum.text.facts import has_clock
 from vademecum.text.names import is_named
@@ -22,6 +23,7 @@ _DIGITS = regex.compile(r"\d[\d.,:h]*")
 _NUMBER_LAST = regex.compile(r"(?:^|\s)\d+\W*$")
 _WORD = regex.compile(r"\p{L}+")
 _BETWEEN_NAMES = r"(?:\s+(?:d[aeo]s?|del|of|the|la|el))*[\s-]+"
+_BEHIND = frozenset(["es", "pt"])
 _X = "X"
 # A part of a claim with fewer words says too little by itself of what its value is about.
 _FEWEST_WORDS = 2
@@ -205,39 +207,42 @@ def _holds_other_name(said: frozenset[str], there: Statement) -> bool:
 def _modifiers(part: _Part) -> Iterator[Value]:
     """Yield the words that tell one thing from others of its kind: "rowing" of "rowing club"."""
     names = (*part.own.names, *part.claim.names)
-    for first, second in pairwise(part.own.words):
-        for word, kind, after in ((first, second, False), (second, first, True)):
-            if not word[0].isdigit() and word not in names:
-                yield Value(
-                    sort="modifier",
-                    rest=_without(part.text, word),
-                    words=tuple(w for w in part.words if w != word),
-                    held=partial(_tells, word, kind, after),
-                    other=partial(_tells_otherwise, word, kind, after, part.claim.words),
-                )
+    for word, kind in _told_kinds(part.own.own, part.claim.language):
+        if word not in names:
+            yield Value(
+                sort="modifier",
+                rest=_without(part.text, word),
+                words=tuple(w for w in part.words if w != word),
+                held=partial(_tells, word, kind, part.page.language),
+                other=partial(_tells_otherwise, word, kind, part.page.language, part.claim.words),
+            )
 
 
-def _tells(word: str, kind: str, after: bool, there: Statement) -> bool:
-    """Return whether a statement tells the kind of thing by this word, `after` it or before."""
-    return any(alike(name, kind) and alike(other, word) for name, other in _pairs(there, after))
+def _tells(word: str, kind: str, language: str, there: Statement) -> bool:
+    """Return whether a statement tells the kind of thing by this word."""
+    told = _told_kinds(there.own, language)
+    return any(alike(name, kind) and alike(other, word) for other, name in told)
 
 
 def _tells_otherwise(
-    word: str,
-    kind: str,
-    after: bool,
-    said: Sequence[str],
-    there: Statement,
+    word: str, kind: str, language: str, said: Sequence[str], there: Statement
 ) -> bool:
     """Return whether a statement tells the kind of thing by a word that the claim lacks."""
     return any(
         alike(name, kind) and not alike(other, word) and not _holds(said, other)
-        for name, other in _pairs(there, after)
+        for other, name in _told_kinds(there.own, language)
     )
 
 
-def _pairs(there: Statement, after: bool) -> list[tuple[str, str]]:
-    return [two if after else (two[1], two[0]) for two in pairwise(there.words)]
+def _told_kinds(text: str, language: str) -> list[tuple[str, str]]:
+    """Return (what tells it, kind of thing) of neighbours in a text: in Portuguese and Spanish what
+    tells it stands behind, in other languages before."""
+    pairs = [two for two in pairwise(words(text)) if not any(map(_is_no_kind, two))]
+    return [two[::-1] for two in pairs] if language in _BEHIND else pairs
+
+
+def _is_no_kind(word: str) -> bool:
+    return is_light(word) or not word.isalpha() or is_number_word(word)
 
 
 def _without(text: str, word: str) -> str:

@@ -59,8 +59,9 @@ _SPELLED_UNTIL = 20
 class Facts:
     """What a text states in numbers, times, days, days of the week and codes.
 
-    `spans` are the lengths of time between two times of day. `numbers` also holds those that stand in a day or in groups apart; `tight` is the folded text
-    without hyphens; `spelled`: number words of its language were read as well.
+    `spans` are the lengths of time between two times of day. `numbers` also holds those that stand
+    in a day or in groups apart; `tight` is the folded text without hyphens; `spelled`: number words
+    of its language were read as well.
     """
 
     amounts: tuple[Amount, ...]

@@ -85,14 +85,14 @@ _NUMBER = r"\d+(?:[.,:]\d+|[\u00a0\u2009\u202f'’]\d{3}(?!\d))*"
 _CURRENCY = r"R\$|US\$|[€£$]|(?:BRL|USD|EUR|GBP)(?!\p{L})"
 _AMOUNT = regex.compile(
     rf"(?P<before>{_CURRENCY})?\s*(?<![\d.,])(?P<number>{_NUMBER})"
-    rf"(?P<between>\s*-?\s*)(?P<unit>%|°\s?[CF]|{_CURRENCY}|por\s+cent[oi]?o?|per\s+cent"
+    rf"(?P<between>\s*-?\s*)(?P<unit>%|°\s?[CF]|{_CURRENCY}|por\s+ci?ento|per\s+cent"
     rf"|(?!(?:{_PER})\s)[\p{{L}}\p{{M}}]+)?"
     rf"(?P<clock>\d{{2}}(?!\d))?"
     rf"(?:\s*(?:/|(?<!\p{{L}})(?:{_PER})\s+(?:cada\s+|la\s+)?)(?P<per>\p{{L}}+)"
     r"|\s+(?P<what>\p{L}+))?",
     regex.IGNORECASE,
 )
-_PER_CENT = regex.compile(r"p[eo]r\s+cent\p{L}*", regex.IGNORECASE)
+_PER_CENT = regex.compile(r"p[eo]r\s+ci?ent\p{L}*", regex.IGNORECASE)
 _HALVES = regex.compile(r"\b(?:half\s+an\s+hour|meia\s+hora|media\s+hora)\b", regex.IGNORECASE)
 _AFTERNOON = regex.compile(
     r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?\s?m\.?(?![\p{L}])", regex.IGNORECASE

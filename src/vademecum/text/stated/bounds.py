@@ -70,27 +70,22 @@ class Bound:
         """Return whether the limit is one of such amounts."""
         return self.kind == amount.kind
 
-    def against(self, other: "Bound") -> bool:
-        """Return whether one is a limit from below and the other one from above at one value."""
-        if "between" in (self.side, other.side) or self.kind != other.kind:
-            return False
-        mine = self.low if self.side in _UP else self.high
-        theirs = other.low if other.side in _UP else other.high
-        return mine == theirs and (self.side in _UP) != (other.side in _UP)
-
 
 def bounds(text: str) -> tuple[Bound, ...]:
     """Return the limits that a text sets. Number words must be digits already."""
     folded = fold(text)
-    found: list[Bound] = []
-    for side, form in _FORMS:
-        for match in form.finditer(folded):
-            for amount in amounts(match["amount"])[:1]:
-                found.append(_bound(side, amount))
-    for match in _RANGE.finditer(folded):
-        for amount in amounts(match["high"])[:1]:
-            found.append(_between(match["low"], amount))
-    return tuple(b for b in found if b.low <= b.high)
+    found = [
+        _bound(side, amount)
+        for side, form in _FORMS
+        for match in form.finditer(folded)
+        for amount in amounts(match["amount"])[:1]
+    ]
+    found += [
+        _between(match["low"], amount)
+        for match in _RANGE.finditer(folded)
+        for amount in amounts(match["high"])[:1]
+    ]
+    return tuple(bound for bound in found if bound.low <= bound.high)
 
 
 def _bound(side: str, amount: Amount) -> Bound:

@@ -1,5 +1,6 @@
 """Which times of day does a text tell, in digits or in words?"""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import regex
@@ -26,8 +27,8 @@ _NOON, _MIDNIGHT = "noon midday meio-dia mediodía mediodia", "midnight meia-noi
 _NAMED = dict.fromkeys(_NOON.split(), 720) | dict.fromkeys(_MIDNIGHT.split(), 0)
 
 
-def _any(words: object) -> str:
-    return "|".join(sorted(map(str, words), key=len, reverse=True))  # type: ignore[call-overload]
+def _any(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
 
 
 _HOUR = rf"(?P<hour>\d{{1,2}}(?![\d,])|(?:{_any(_HOURS)})(?!\p{{L}}))"
@@ -51,18 +52,25 @@ _FORMS = tuple(
     for form in (
         # 19:30, 19h30, 7.30 p.m., 8h
         rf"(?P<hour>\d{{1,2}})(?:[:h]|\.(?=\d\d\s?[ap]\.?\s?m))(?P<past>\d{{2}})(?![\d:]){_PART}?",
-        rf"(?<!(?:por|for|em|en|in|within|cada|every|each|of|durante|dentro de)\s)(?P<hour>\d{{1,2}})h"
-        rf"(?![\p{{L}}\d]){_PART}?",
+        (
+            rf"(?<!(?:por|for|em|en|in|within|cada|every|each|of|durante|dentro de)\s)"
+            rf"(?P<hour>\d{{1,2}})h"
+            rf"(?![\p{{L}}\d]){_PART}?"
+        ),
         rf"(?<={_AT})(?P<hour>\d{{1,2}})\s+h(?![\p{{L}}\d]){_PART}?",
         # half past six, twenty to four
-        rf"(?<!(?:from|between)\s)(?:a\s+)?(?:(?P<past>\d{{1,2}})\s+minutes\s+"
-        rf"|(?P<past>{_any(_MINUTES)})\s+(?:minutes\s+)?)(?P<side>past|to)\s+{_WORD_HOUR}(?![\p{{L}}\d]){_PART}?",
+        (
+            rf"(?<!(?:from|between)\s)(?:a\s+)?(?:(?P<past>\d{{1,2}})\s+minutes\s+"
+            rf"|(?P<past>{_any(_MINUTES)})\s+(?:minutes\s+)?)(?P<side>past|to)\s+{_WORD_HOUR}(?![\p{{L}}\d]){_PART}?"
+        ),
         # quinze para as seis, um quarto para a meia-noite
         rf"(?:um\s+)?{_PAST}\s+(?P<side>para)\s+(?:as?|o)\s+{_WORD_HOUR}(?![\p{{L}}\d]){_PART}?",
         # seis e meia, siete y cuarto, seis menos diez
         rf"{_HOUR}\s+(?P<side>e|y|menos)\s+(?:um\s+|un\s+)?{_PAST}(?![\p{{L}}\d]){_PART}",
-        rf"(?<=\b(?:as|às|das|las|la)\s){_HOUR}\s+(?P<side>e|y|menos)\s+(?:um\s+|un\s+)?{_PAST}"
-        r"(?![\p{L}\d])",
+        (
+            rf"(?<=\b(?:as|às|das|las|la)\s){_HOUR}\s+(?P<side>e|y|menos)\s+(?:um\s+|un\s+)?{_PAST}"
+            r"(?![\p{L}\d])"
+        ),
         # 7 p.m., doce de la noche, eleven o'clock
         rf"{_HOUR}{_PART}",
         rf"{_HOUR}\s*o['’]clock{_PART}?",

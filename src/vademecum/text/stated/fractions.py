@@ -59,15 +59,16 @@ _RULES: tuple[tuple[str, str | Callable[[regex.Match[str]], str]], ...] = (
     (rf"(?:{_ONE}\s+)?(?P<count>){_TIMES}(?:\s+and\s+a\s+half|\s+e\s+mei[oa]|\s+y\s+medi[oa])",
      _halved),
     (rf"(?:half\s+an?|mei[oa]|medi[oa])\s+{_ANY_UNIT}", lambda m: f"0.5 {m['unit']}"),
-    (r"(?<!\d)(?P<count>\d+|one|um|uma|uno|una)\s+(?:in|out\s+of|em|de)\s+(?:every|cada)?\s*"
-     r"(?P<parts>\d+)(?!\s*[-–:/%.,]?\d)(?=\s+\p{L}|\s*(?:$|[.,;]))(?<=(?:in|of|every|cada)\s+\d+)", _share),
-    (rf"(?P<count>\d+|{_ONE}|la|a|el|o)\s+(?P<parts>(?:terça|tercera|quarta|cuarta|quinta|sexta|décima))"
-     r"s?\s+partes?", _share),
+    ((r"(?<!\d)(?P<count>\d+|one|um|uma|uno|una)\s+(?:in|out\s+of|em|de)\s+(?:every|cada)?\s*"
+     r"(?P<parts>\d+)(?!\s*[-–:/%.,]?\d)(?=\s+\p{L}|\s*(?:$|[.,;]))"
+     r"(?<=(?:in|of|every|cada)\s+\d+)"), _share),
+    ((rf"(?P<count>\d+|{_ONE}|la|a|el|o)\s+(?P<parts>(?:terça|tercera|quarta|cuarta|quinta|sexta|décima))"
+     r"s?\s+partes?"), _share),
     (rf"(?P<count>\d+|{_ONE})\s+(?P<parts>{_PART})s?{_OF}", _share),
-    (r"(?<!(?:first|second|other|and\s+a)\s)half(?!\s+(?:past|\d|day|board|term)|-)"
-     r"|(?<!(?:primeira|segunda|outra|primera|otra)\s)(?:metade|mitad)", "50 %"),
-    (r"(?:el|al)\s+doble|(?:o|em|ao)\s+dobro|double(?=\s+(?:the|on|pay|rates?|time|that|what))"
-     r"|twice(?=\s+(?:the|that|what|as))", "2 times"),
+    ((r"(?<!(?:first|second|other|and\s+a)\s)half(?!\s+(?:past|\d|day|board|term)|-)"
+     r"|(?<!(?:primeira|segunda|outra|primera|otra)\s)(?:metade|mitad)"), "50 %"),
+    ((r"(?:el|al)\s+doble|(?:o|em|ao)\s+dobro|double(?=\s+(?:the|on|pay|rates?|time|that|what))"
+     r"|twice(?=\s+(?:the|that|what|as))"), "2 times"),
     (r"twice", "2 times"),
 )  # fmt: skip
 _COMPILED = tuple(

@@ -45,21 +45,28 @@ _MARKS = {
     )
     for word in words.split()
 }
-_OTHER = frozenset(
-    ["for", "in", "on", "at", "within", "until", "till", "before", "after", "during", "when", "if", "about", "over", "under", "em", "no", "na", "nos", "nas", "ate", "quando", "en", "hasta", "antes", "tras", "depois", "despues", "durante", "sobre", "cuando", "si", "unless", "once"]
-)
+_OTHER = frozenset([
+    "for", "in", "on", "at", "within", "until", "till", "before", "after", "during", "when", "if",
+    "about", "over", "under", "em", "no", "na", "nos", "nas", "ate", "quando", "en", "hasta",
+    "antes", "tras", "depois", "despues", "durante", "sobre", "cuando", "si", "unless", "once",
+]
+)  # fmt: skip
 _TOKEN = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}'’-]*|\d+|[,;]")
 _RELATIVE = frozenset(["que", "what", "which", "who", "whom", "quem", "quien", "cuyo", "cuya"])
 _A_GRAVE = regex.compile(r"(?i)(?<!\p{L})à(s?)(?!\p{L})")
 # "Dá", and in Spanish "le da"; in Portuguese "da" is "of the".
 _GIVES_IT = regex.compile(r"(?i)(?<!\p{L})(?:dá|(?<=l[ea]s?\s)da)(?!\p{L})")
 _BACK = regex.compile(r"(?<!\p{L})de\s+(?:volta|vuelta|novo|nuevo|graca)(?!\p{L})")
-_ARTICLES = frozenset(
-    ["the", "a", "an", "o", "a", "os", "as", "el", "la", "los", "las", "un", "una", "um", "uma", "su", "sus", "seu", "sua", "seus", "suas"]
-)
-_PASSIVE = frozenset(
-    ["is", "are", "was", "were", "be", "been", "being", "e", "sao", "foi", "foram", "ser", "sido", "es", "son", "fue", "fueron", "seran", "sera", "sera", "serao", "fica", "ficam"]
-)
+_ARTICLES = frozenset([
+    "the", "a", "an", "o", "os", "as", "el", "la", "los", "las", "un", "una", "um", "uma", "su",
+    "sus", "seu", "sua", "seus", "suas",
+]
+)  # fmt: skip
+_PASSIVE = frozenset([
+    "is", "are", "was", "were", "be", "been", "being", "e", "sao", "foi", "foram", "ser", "sido",
+    "es", "son", "fue", "fueron", "seran", "sera", "serao", "fica", "ficam",
+]
+)  # fmt: skip
 _CLITIC = regex.compile(r"(?<!\p{L})(?:les?|lhes?|them|him|her)(?!\p{L})")
 _INFINITIVE = regex.compile(r"[aei]r(?:se|l[aeo]s?)?$")
 _IT = regex.compile(r"(?<!\p{L})l[ao]s?\s+$")  # right before the verb: "se la paga el vendedor"
@@ -125,9 +132,8 @@ def transfer(text: str, language: str, before: str = "", verb: str = "") -> Tran
     if _way(found) == "gets" or (_way(found) == "both" and not said["to"]):
         sources, targets = _gets(said, clitic=_CLITIC.search(folded) is not None)
     else:
-        sources, targets = _gives(
-            said, found.group(), doubled=bool(_IT.search(folded, 0, found.start()))
-        )
+        doubled = _IT.search(folded, 0, found.start()) is not None
+        sources, targets = _gives(said, found.group(), doubled=doubled)
     sources -= targets
     return Transfer(sources, targets) if sources and targets else None
 
@@ -160,7 +166,7 @@ def _gets(said: _Said, *, clitic: bool) -> _Sides:
 
 def _gives(said: _Said, verb: str, *, doubled: bool) -> _Sides:
     """Return who gives and who gets where the verb is one of giving; `doubled`: what is given
-    stands before the verb and in a pronoun, who gives behind it, "las llaves las entrega el ..."."""
+    stands before the verb and in a pronoun, who gives behind it."""
     if said["to"] and said["object"] and doubled:
         return said["object"], said["to"]
     passive = bool(said["passive"]) or _PARTICIPLE.search(verb) is not None

@@ -24,8 +24,10 @@ _ADVERBS = {
 _FORMS = tuple(
     regex.compile(rf"(?<![\p{{L}}\d.,]){form}")
     for form in (
-        rf"(?:(?P<times>\d+)\s+(?:times|vezes|veces)|(?P<once>once|uma\s+vez|una\s+vez))"
-        rf"\s+(?:{_A})\s+(?:(?P<count>\d+)\s+)?{_UNIT}",
+        (
+            rf"(?:(?P<times>\d+)\s+(?:times|vezes|veces)|(?P<once>once|uma\s+vez|una\s+vez))"
+            rf"\s+(?:{_A})\s+(?:(?P<count>\d+)\s+)?{_UNIT}"
+        ),
         rf"de\s+(?P<count>\d+)\s+em\s+\d+\s+{_UNIT}",
         rf"de\s+{_UNIT}\s+em\s+\p{{L}}+",
         rf"(?:every|each|cada)\s+(?:(?P<count>\d+)\s+|other\s+)?{_UNIT}",

@@ -12,36 +12,50 @@ from vademecum.text.normalise import fold
 # Spanish, some of Hindi and Nepali.
 _AXES: dict[str, tuple[str, str]] = {
     "allow": (
-        r"may|can|cannot|can['’]t|could|allow\w*|permit\w*|permission|admit\w*|accept\w*|authori[sz]\w*|welcome"
-        r"|possible|within\s+the\s+rules|legal|pode(?:m|mos|ndo)?(?:-se)?|poder\w*|permiti\w*"
-        r"|permite\w*|aceit\w*|admit\w*|autoriz\w*|liberad\w*|bem-vind\w*|possivel|posible"
-        r"|da\s+para|possa[m]?|pued[ae][ns]?|podra[n]?|acept\w*|bienvenid\w*|apt[oa]s?|सक्छन्|सकिन्छ|पाइन्छ|अनुमति",
-        r"forbid\w*|forbade|prohibit\w*|banned|bans?|disallow\w*|refus\w*|reject\w*|illegal"
-        r"|against\s+the\s+rules|impossible|turned\s+away|proib\w*|vedad[oa]s?|vetad[oa]s?|recus\w*"
-        r"|impossivel|prohib\w*|rechaz\w*|imposible|impedid\w*|interdit\w*|verboten|मना|निषेध",
+        (
+            r"may|can|cannot|can['’]t|could|allow\w*|permit\w*|permission|admit\w*|accept\w*|authori[sz]\w*|welcome"
+            r"|possible|within\s+the\s+rules|legal|pode(?:m|mos|ndo)?(?:-se)?|poder\w*|permiti\w*"
+            r"|permite\w*|aceit\w*|admit\w*|autoriz\w*|liberad\w*|bem-vind\w*|possivel|posible"
+            r"|da\s+para|possa[m]?|pued[ae][ns]?|podra[n]?|acept\w*|bienvenid\w*|apt[oa]s?|सक्छन्|सकिन्छ|पाइन्छ|अनुमति"
+        ),
+        (
+            r"forbid\w*|forbade|prohibit\w*|banned|bans?|disallow\w*|refus\w*|reject\w*|illegal"
+            r"|against\s+the\s+rules|impossible|turned\s+away|proib\w*|vedad[oa]s?|vetad[oa]s?|recus\w*"
+            r"|impossivel|prohib\w*|rechaz\w*|imposible|impedid\w*|interdit\w*|verboten|मना|निषेध"
+        ),
     ),
     "include": (
-        r"includ\w*|inclus[ao]s?|cover(?:s|ed|age)?|inclui\w*|incluye\w*|incluid\w*|cobert[oa]s?"
-        r"|cobre[m]?|cubre[n]?|cubiert[oa]s?|faz(?:em)?\s+parte",
+        (
+            r"includ\w*|inclus[ao]s?|cover(?:s|ed|age)?|inclui\w*|incluye\w*|incluid\w*|cobert[oa]s?"
+            r"|cobre[m]?|cubre[n]?|cubiert[oa]s?|faz(?:em)?\s+parte"
+        ),
         r"exclu[dsiy]\w*|uncovered|left\s+out|deixa[m]?\s+de\s+fora|queda[n]?\s+fuera",
     ),
     "charge": (
-        r"pay(?:s|ing|able)?|paid|charge[sd]?|charging|costs?|(?<=no\s)fees?|paga[mnr]?|pague[mn]?"
-        r"|cobra\w*|custa[mr]?|cuesta[n]?|(?<=(?:sem|sin|no)\s)(?:custos?|taxas?|costes?|cargos?)"
-        r"|abona[nr]?|(?:r\$|us\$|[€£$])\s*\d[\d.,]*|\d\s*(?:€|euros?|reais|dollars?|pounds?|pesos)",
-        r"free\s+of\s+charge|for\s+free|free(?!\s+(?:of|from)(?!\s+charge))|gratis|gratuit\w*"
-        r"|de\s+graca|exempt\w*|isent\w*|exent\w*",
+        (
+            r"pay(?:s|ing|able)?|paid|charge[sd]?|charging|costs?|(?<=no\s)fees?|paga[mnr]?|pague[mn]?"
+            r"|cobra\w*|custa[mr]?|cuesta[n]?|(?<=(?:sem|sin|no)\s)(?:custos?|taxas?|costes?|cargos?)"
+            r"|abona[nr]?|(?:r\$|us\$|[€£$])\s*\d[\d.,]*|\d\s*(?:€|euros?|reais|dollars?|pounds?|pesos)"
+        ),
+        (
+            r"free\s+of\s+charge|for\s+free|free(?!\s+(?:of|from)(?!\s+charge))|gratis|gratuit\w*"
+            r"|de\s+graca|exempt\w*|isent\w*|exent\w*"
+        ),
     ),
     "demand": (
-        r"must|needs?|needed|requir\w*|necessary|mandatory|compulsory|oblig\w*|have\s+to|has\s+to"
-        r"|deve[m]?|precis\w*|necess\w*|exig\w*|tem\s+(?:de|que)|debe[n]?|necesi\w*|necesari\w*"
-        r"|requier\w*|hay\s+que|tiene[n]?\s+que|hace\s+falta|पर्छ|पर्दछ|ज़रूरी",
+        (
+            r"must|needs?|needed|requir\w*|necessary|mandatory|compulsory|oblig\w*|have\s+to|has\s+to"
+            r"|deve[m]?|precis\w*|necess\w*|exig\w*|tem\s+(?:de|que)|debe[n]?|necesi\w*|necesari\w*"
+            r"|requier\w*|hay\s+que|tiene[n]?\s+que|hace\s+falta|पर्छ|पर्दछ|ज़रूरी"
+        ),
         r"optional\w*|waive[sd]?|unnecessary|dispens\w*|opciona\w*|facultativ\w*|innecesari\w*",
     ),
     "open": (
         r"open(?:s|ed|ing)?|abr(?:e[mn]?|ir\w*)|abert[oa]s?|abiert[oa]s?|खुल्छ|खुलता|खुला",
-        r"clos(?:e[sd]?|ing)|shut(?:s)?|fech\w*|encerrad[oa]s?|cerrad[oa]s?|cierra[n]?|cerrar\w*"
-        r"|बन्द|बंद",
+        (
+            r"clos(?:e[sd]?|ing)|shut(?:s)?|fech\w*|encerrad[oa]s?|cerrad[oa]s?|cierra[n]?|cerrar\w*"
+            r"|बन्द|बंद"
+        ),
     ),
     "on": (
         r"(?:switch\w*|turn\w*)\s+on|on\s+by\s+default|enabled|ligad[oa]s?|ativad[oa]s?|encendid[oa]s?",
@@ -53,14 +67,20 @@ _AXES: dict[str, tuple[str, str]] = {
     ),
     # Which of its two ends a span is told by.
     "begin": (
-        r"open\w*|start\w*|begin\w*|began|abre[mn]?|abrir\w*|comec\w*|inici\w*|empiez\w*|empez\w*"
-        r"|comienz\w*|comenz\w*|from|desde|a\s+partir|खुल\w*",
-        r"clos\w*|end(?:s|ed)?|finish\w*|fech\w*|cierr\w*|cerr\w*|termin\w*|acab\w*|until|till|ate"
-        r"|hasta|encerra\w*|last|ultim[oa]|बन्द|बंद",
+        (
+            r"open\w*|start\w*|begin\w*|began|abre[mn]?|abrir\w*|comec\w*|inici\w*|empiez\w*|empez\w*"
+            r"|comienz\w*|comenz\w*|from|desde|a\s+partir|खुल\w*"
+        ),
+        (
+            r"clos\w*|end(?:s|ed)?|finish\w*|fech\w*|cierr\w*|cerr\w*|termin\w*|acab\w*|until|till|ate"
+            r"|hasta|encerra\w*|last|ultim[oa]|बन्द|बंद"
+        ),
     ),
     "end": (
-        r"end(?:s|ed|ing)?|expir\w*|lapse[sd]?|void\w*|forfeit\w*|perd\w*|pierd\w*|lose[s]?|lost"
-        r"|anula\w*|caduc\w*|acaba\w*",
+        (
+            r"end(?:s|ed|ing)?|expir\w*|lapse[sd]?|void\w*|forfeit\w*|perd\w*|pierd\w*|lose[s]?|lost"
+            r"|anula\w*|caduc\w*|acaba\w*"
+        ),
         r"keeps?|kept|conserva\w*|mantem|mantiene\w*|stays?\s+valid|remains?\s+valid",
     ),
 }
