@@ -3,12 +3,12 @@
     python benchmarks/verifier.py --data ../shared/data --model FOLDER [--held-out] [--misses]
 
 Prints the balanced accuracy on our own 60 pairs (tests/cases/verifier_pairs.jsonl), by half, on 60
-more that somebody wrote who had not seen the verifier (verifier_pairs_fresh.jsonl), on 129 new
-ones in two halves (verifier_pairs_dev.jsonl, verifier_pairs_held.jsonl), and on the HaluEval question-answer pairs whose two answers have lengths within two words. The files of
-that set with one and with more turns hold the same questions, so one is read. Beside it stand two
-rules that look at no meaning: "the answer is a phrase of the passage", and the length.
-`--held-out` also runs what took no part in the making of the verifier; `--kinds` tells the kinds of
-change apart.
+more that somebody wrote who had not seen the verifier (verifier_pairs_fresh.jsonl), on 129 new ones
+in two halves (verifier_pairs_dev.jsonl, verifier_pairs_held.jsonl), and on the HaluEval
+question-answer pairs whose two answers have lengths within two words. The files of that set with
+one and with more turns hold the same questions, so one is read. Beside it stand two rules that look
+at no meaning: "the answer is a phrase of the passage", and the length. `--held-out` also runs what
+took no part in the making of the verifier; `--kinds` tells the kinds of change apart.
 """
 
 import argparse
