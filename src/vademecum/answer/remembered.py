@@ -85,6 +85,6 @@ def _one(text: str, memories: Sequence[Recalled]) -> MemoryId | None:
         if not claim.words:
             return None
         places = windows(claim, page, claim.soft)
-        if any(not place.veto and place.coverage == 1.0 for place in places):
+        if any(not (place.veto or place.denied) and place.coverage == 1.0 for place in places):
             return memory.id
     return None
