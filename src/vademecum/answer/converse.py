@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vademecum.answer.unknown import reply_language
+from vademecum.deadline import answered
 from vademecum.errors import ServiceAway
 from vademecum.model.answer import Checked
 from vademecum.model.conversation import NO_PAST, Begun, Finished, Past, TurnState
@@ -18,14 +19,18 @@ from vademecum.ports.clock import Clock
 from vademecum.ports.conversations import TalkStore
 from vademecum.ports.store import RecordStore
 
+STORE_SECONDS = 10.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkParts:
-    """Where conversations and traces are kept, and what time it is."""
+    """Where conversations and traces are kept, and what time it is. A turn waits at most `seconds`
+    for the database wherever it needs it."""
 
     conversations: TalkStore
     records: RecordStore
     clock: Clock
+    seconds: float = STORE_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +46,13 @@ class Talk:
 async def begin(parts: TalkParts, scope: Scope, ask: Ask) -> Talk:
     """Save the question before anything else is done for it, and return what was said before.
 
-    Raises: ConversationNotFound, before anything is searched or written.
+    Raises: ConversationNotFound, DatabaseAway, before anything is searched or written.
     """
     trace_id = TraceId(new_uuid())
     if ask.temporary:
         language = reply_language(ask.question)
         return Talk(place=None, past=NO_PAST, language=language, trace_id=trace_id)
-    place = await parts.conversations.begin(
+    beginning = parts.conversations.begin(
         scope,
         ask.conversation_id or ConversationId(new_uuid()),
         ask.question,
@@ -56,6 +61,7 @@ async def begin(parts: TalkParts, scope: Scope, ask: Ask) -> Talk:
         zone=ask.zone,
         again=ask.again,
     )
+    place = await answered(beginning, parts.seconds)
     language = reply_language(ask.question, place.past)
     return Talk(place=place, past=place.past, language=language, trace_id=trace_id)
 
@@ -85,7 +91,7 @@ async def finish(
         record=record if kept else {"temporary": True},
     )
     if talk.place is None:
-        await parts.records.record_trace(scope, trace)
+        await answered(parts.records.record_trace(scope, trace), parts.seconds)
         return
     citations = [citation for checked in said for citation in checked.citations]
     documents: dict[DocumentId, None] = dict.fromkeys(c.document_id for c in citations)
@@ -97,7 +103,8 @@ async def finish(
         documents=tuple(documents),
         used_memories=tuple(memories),
     )
-    await parts.conversations.finish(scope, talk.place, finished, trace)
+    ending = parts.conversations.finish(scope, talk.place, finished, trace)
+    await answered(ending, parts.seconds)
 
 
 async def stop(parts: TalkParts, scope: Scope, talk: Talk, said: Sequence[Checked]) -> None:

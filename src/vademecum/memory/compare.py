@@ -27,6 +27,7 @@ _OWN_WORDS = frozenset(
     """.split()  # noqa: SIM905 - a list of so many strings would fill a page
 )
 _FEWEST_TO_EXTEND = 2
+_AGAINST = "it speaks against what is known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,17 +143,20 @@ def judge(new: Fact, known: Sequence[Memory], *, trusted: bool) -> Verdict:
     """
     related = [(memory, relation(new, fact(memory.text, memory.language))) for memory in known]
     usable = [(m, r) for m, r in related if m.state in ("active", "held")]
-    same = [m for m, r in usable if r in ("same", "less")]
-    same = same or [m for m, r in related if r == "same"]
-    if same:
+    if same := [m for m, r in usable if r in ("same", "less")]:
         return Verdict(action="confirm", known=same[0])
     against = [m for m, r in usable if r == "contrary"]
-    if against:
-        guarded = [m for m in against if m.pinned or m.confirmed_at or m.origin != "extracted"]
-        if guarded and not trusted:
-            return Verdict(action="ask", known=guarded[0], why="it speaks against what is known")
-        return Verdict(action="add", supersedes=against)
+    guarded = [m for m in against if m.pinned or m.confirmed_at or m.origin != "extracted"]
+    asked = bool(guarded) and not trusted
+    why = _AGAINST if asked else ""
+    if waiting := [m for m, r in related if r == "same"]:
+        # What waits, or was put away, counts from now on, unless it speaks against what is guarded.
+        if asked:
+            return Verdict(action="wait", known=waiting[0], why=why)
+        return Verdict(action="confirm", known=waiting[0], supersedes=against)
+    if asked:
+        return Verdict(action="ask", known=guarded[0], why=why)
     fuller = [m for m, r in usable if r == "more"]
-    if fuller and trusted:
+    if fuller and trusted and not against:
         return Verdict(action="update", known=fuller[0])
-    return Verdict(action="add")
+    return Verdict(action="add", supersedes=against)
