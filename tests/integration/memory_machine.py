@@ -284,7 +284,8 @@ class Memories(RuleBasedStateMachine):
         )
         self.count("remember", key, persona)
         outcome = self.run(self._remember(key, offered))
-        assert outcome == self.world.remember(key, offered)
+        expected = self.world.remember(key, offered)
+        assert outcome == expected, f"{outcome}, not {expected}: {offered}"
 
     async def _remember(self, key: Key, offered: Offered) -> str:
         expires_at = None

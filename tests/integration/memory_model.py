@@ -166,15 +166,15 @@ class World:
         guarded = [
             m for m in against if m.pinned or m.confirmed is not None or m.origin != "extracted"
         ]
-        if same and offered.pending:
-            return "confirmed"
-        if same and (same[0].state == "active" or not guarded or offered.trusted):
-            self._confirm(same[0], offered)
-            self._supersede(same[0], [m for m in against if m is not same[0]])
+        trusted = offered.trusted and not offered.pending
+        if same and (same[0].state == "active" or not guarded or trusted):
+            if not offered.pending:  # what a program says makes nothing surer
+                self._confirm(same[0], offered)
+                self._supersede(same[0], [m for m in against if m is not same[0]])
             return "confirmed"
         if same:
             return "pending"  # what waits already goes on waiting
-        asked = bool(guarded) and not offered.trusted
+        asked = bool(guarded) and not trusted
         new = Known(
             text=offered.text,
             sort=offered.sort,

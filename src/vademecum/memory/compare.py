@@ -145,7 +145,7 @@ def judge(new: Fact, known: Sequence[Memory], *, trusted: bool) -> Verdict:
     usable = [(m, r) for m, r in related if m.state in ("active", "held")]
     if same := [m for m, r in usable if r in ("same", "less")]:
         return Verdict(action="confirm", known=same[0])
-    against = [m for m, r in usable if r == "contrary"]
+    against = tuple(m for m, r in usable if r == "contrary")
     guarded = [m for m in against if m.pinned or m.confirmed_at or m.origin != "extracted"]
     asked = bool(guarded) and not trusted
     why = _AGAINST if asked else ""
