@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from vademecum.errors import DatabaseAway
 
 T = TypeVar("T")
 # Whoever stops waiting lets what was begun end in peace for so long.
 _GRACE_SECONDS = 1.0
-_leaving: set[asyncio.Future[object]] = set()
+_leaving: set[asyncio.Future[Any]] = set()
 
 
 async def within(work: Awaitable[T], seconds: float) -> T:
@@ -42,13 +42,13 @@ async def answered(work: Awaitable[T], seconds: float) -> T:
         ) from None
 
 
-def _leave(task: "asyncio.Future[T]") -> None:
+def _leave(task: asyncio.Future[Any]) -> None:
     task.cancel()
     _leaving.add(task)
     task.add_done_callback(_left)
 
 
-def _left(task: "asyncio.Future[T]") -> None:
+def _left(task: asyncio.Future[Any]) -> None:
     _leaving.discard(task)
     if not task.cancelled():
         task.exception()  # nobody asks for it any more
