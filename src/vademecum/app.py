@@ -30,6 +30,7 @@ from vademecum.memory.turns import recall_turns
 from vademecum.memory.upkeep import MemoryUpkeepParts
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.change import FIRST, ChangeEvent
+from vademecum.model.conversation import Turn
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
 from vademecum.model.filter import Filter, check_filter
 from vademecum.model.ids import ConversationId, MemoryId, TraceId, new_uuid
@@ -193,6 +194,7 @@ class App:
         temporary: bool = False,
         zone: str = "",
         again: bool = False,
+        said: tuple[Turn, ...] = (),
     ) -> AsyncGenerator[Event, None]:
         """Yield what was found, then each checked sentence, then the whole answer.
 
@@ -200,8 +202,9 @@ class App:
         nothing is kept of a `temporary` one. What is remembered of the scope's principal for that
         persona is at hand. `stage` (early, normal, close) is how well they are known; without it
         their own turns tell. `zone` is their time zone, an IANA name. `again` answers the
-        conversation's last question once more. Raises: InvalidFilter, as
-        `search` does; ConversationNotFound for another's conversation, before anything is written.
+        conversation's last question once more. `said` is what was said before a temporary one.
+        Raises: InvalidFilter, as `search` does; ConversationNotFound for another's conversation,
+        before anything is written.
         """
         ask = Ask(
             question=clean(question),
@@ -214,6 +217,7 @@ class App:
             temporary=temporary,
             zone=zone,
             again=again,
+            said=said,
         )
         return answer(self.answer_parts, scope, ask)
 

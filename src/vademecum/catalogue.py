@@ -24,6 +24,7 @@ from vademecum.postgres import embedded
 from vademecum.postgres.conversation.store import PostgresConversations
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.erasure import PostgresPeople
+from vademecum.postgres.feedback import PostgresFeedback
 from vademecum.postgres.isolation import check_isolation
 from vademecum.postgres.jobs import PostgresJobs
 from vademecum.postgres.key import PostgresKeys
@@ -49,6 +50,7 @@ class Catalogue:
     conversations: PostgresConversations
     talking: Talking
     keyring: Keyring
+    feedback: PostgresFeedback
     blobs: FolderBlobs
     jobs: PostgresJobs
     pool: Pool
@@ -115,6 +117,7 @@ def catalogue_over(pool: Pool, blobs: Path, *, idle: timedelta = SESSION) -> Cat
         conversations=conversations,
         talking=Talking(store=conversations, clock=SystemClock(), idle=idle),
         keyring=Keyring(store=PostgresKeys(pool), clock=SystemClock()),
+        feedback=PostgresFeedback(pool),
         blobs=FolderBlobs(blobs),
         jobs=PostgresJobs(pool),
         pool=pool,

@@ -13,7 +13,8 @@ VademecumError                      internal             1
 |   |-- ConversationNotFound        conversation-not-found  3
 |   |-- MemoryNotFound              memory-not-found     3
 |   |-- TraceNotFound               trace-not-found      3
-|   `-- KeyNotFound                 key-not-found        3
+|   |-- KeyNotFound                 key-not-found        3
+|   `-- FeedbackNotFound            feedback-not-found   3
 |-- Forbidden                       forbidden            4
 |   |-- EgressRefused               egress-refused       4
 |   `-- Unauthenticated             unauthenticated      4
@@ -114,6 +115,10 @@ class TraceNotFound(NotFound):
 
 class KeyNotFound(NotFound):
     code = "key-not-found"
+
+
+class FeedbackNotFound(NotFound):
+    code = "feedback-not-found"
 
 
 class Forbidden(VademecumError):

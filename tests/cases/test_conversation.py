@@ -330,7 +330,7 @@ async def test_co_09_equal_times_keep_the_order_of_saving(bench: Bench, database
 async def test_co_10_a_stopped_answer_stays_where_it_was_asked_for(bench: Bench) -> None:
     """CO-10: stop turn 1, finish turn 2, reload: 1, 2; what was shown of 1 is kept."""
     await bench.ingest(source("a.txt", ARENA), source("p.txt", POOL))
-    conversation = ConversationId(new_uuid())
+    conversation = await kept(bench, [])
     said = f"{ARENA} [1]. {ARENA} [1]."
     parts = replace(bench.app.answer_parts, language_model=ScriptedModel([said]))
     app = replace(bench.app, answer_parts=parts)
@@ -358,7 +358,7 @@ async def test_co_10_a_stopped_answer_stays_where_it_was_asked_for(bench: Bench)
 
 async def test_co_10_a_question_is_kept_though_its_answer_fails(bench: Bench) -> None:
     """CO-10: the answer fails: the question stays, its answer's place is closed."""
-    conversation = ConversationId(new_uuid())
+    conversation = await kept(bench, [])
     store = bench.app.answer_parts.retrieve.store
     breaking = replace(
         bench.app.answer_parts,
@@ -409,7 +409,7 @@ async def test_co_12_the_reply_is_in_the_language_of_the_last_user_turn(bench: B
     """CO-12: Portuguese, English, Nepali turns over Portuguese documents."""
     fact = "O ingresso do museu KH-402 custa 12 euros para adultos."
     await bench.ingest(source("a.txt", fact, language="pt"))
-    conversation = ConversationId(new_uuid())
+    conversation = await kept(bench, [])
     turns = {
         "pt": ("Quem inventou a máquina de escrever elétrica?", "Portuguese"),
         "en": ("Who invented the electric typewriter for offices?", "English"),

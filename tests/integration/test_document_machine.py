@@ -1,17 +1,15 @@
 """Does any history of documents end as it must? And would a bug be seen?"""
 
-import importlib
 import os
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from document_machine import Documents
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
+from planted import attribute, cut, function, sql
 
 RULES = {
     "put", "bring_again", "delete", "move", "events", "change_settings", "crash_on_the_way",
@@ -52,43 +50,6 @@ def test_many_histories_end_as_they_must(database_url: str, tmp_path: Path) -> N
     assert min(rules[name] for name in RULES) >= 100
 
 
-def _sql(module: str, name: str, text: str) -> Callable[[pytest.MonkeyPatch, str], None]:
-    def plant(patch: pytest.MonkeyPatch, url: str) -> None:
-        patch.setitem(importlib.import_module(f"vademecum.postgres.{module}")._SQL, name, text)
-
-    return plant
-
-
-def _cut(module: str, name: str, old: str, new: str) -> Callable[[pytest.MonkeyPatch, str], None]:
-    def plant(patch: pytest.MonkeyPatch, url: str) -> None:
-        queries = importlib.import_module(f"vademecum.postgres.{module}")._SQL
-        assert old in queries[name], f"{name} has changed: plant another fault"
-        patch.setitem(queries, name, queries[name].replace(old, new))
-
-    return plant
-
-
-def _function(name: str, old: str, new: str) -> Callable[[pytest.MonkeyPatch, str], None]:
-    def plant(patch: pytest.MonkeyPatch, url: str) -> None:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("SET search_path = vademecum, public")
-            row = connection.execute(
-                "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = %s", (name,)
-            ).fetchone()
-            assert row
-            assert old in row[0], f"{name} has changed: plant another fault"
-            connection.execute(row[0].replace(old, new))
-
-    return plant
-
-
-def _attribute(path: str, value: Any) -> Callable[[pytest.MonkeyPatch, str], None]:
-    def plant(patch: pytest.MonkeyPatch, url: str) -> None:
-        patch.setattr(path, value)
-
-    return plant
-
-
 async def _nothing(*_: Any, **__: Any) -> int:
     return 0
 
@@ -100,44 +61,44 @@ async def _nobody(*_: Any, **__: Any) -> bool:
 _OPERATOR_SEES_ALL = "s.labels && nullif(current_setting('vademecum.labels', true), '')::text[]"
 
 PLANTED = {
-    "permissions are not looked at": _function("visible_access_sets", _OPERATOR_SEES_ALL, "true"),
-    "a deletion deletes nothing": _sql("document", "delete_document", "SELECT 1"),
-    "the old revision stays in force": _function(
+    "permissions are not looked at": function("visible_access_sets", _OPERATOR_SEES_ALL, "true"),
+    "a deletion deletes nothing": sql("document", "delete_document", "SELECT 1"),
+    "the old revision stays in force": function(
         "set_validity", "min(own.begins) OVER", "max(own.ends) OVER"
     ),
-    "the index is not told that a revision is out of force": _function(
+    "the index is not told that a revision is out of force": function(
         "set_validity", "c.revision = moved.id", "c.revision IS NULL"
     ),
-    "an acknowledged document is not committed": _sql("source", "insert_revision", "SELECT 1"),
-    "the index keeps the old labels": _sql("source", "move_index_access", "SELECT 1"),
-    "a vector is kept beside another text": _function(
+    "an acknowledged document is not committed": sql("source", "insert_revision", "SELECT 1"),
+    "the index keeps the old labels": sql("source", "move_index_access", "SELECT 1"),
+    "a vector is kept beside another text": function(
         "known_vectors", "c.text_hash = w.hash", "c.text_hash <> w.hash"
     ),
-    "changed bytes count as unchanged": _cut(
+    "changed bytes count as unchanged": cut(
         "source", "newest_revision", "content_hash = %(content_hash)s AND", "true AND"
     ),
-    "other settings count as unchanged": _cut(
+    "other settings count as unchanged": cut(
         "source", "newest_revision", "fingerprint = %(fingerprint)s", "true"
     ),
-    "the reconciler does not look for vectors": _attribute(
+    "the reconciler does not look for vectors": attribute(
         "vademecum.postgres.upkeep.index_vectors", _nothing
     ),
-    "what a dead worker held is not queued again": _attribute(
+    "what a dead worker held is not queued again": attribute(
         "vademecum.postgres.jobs.PostgresJobs.rescue", _nothing
     ),
-    "an older version of a source is taken": _cut(
+    "an older version of a source is taken": cut(
         "source", "take_version", "source_version.version < excluded.version", "true"
     ),
-    "a tombstone does not hold": _cut(
+    "a tombstone does not hold": cut(
         "source", "end_version", "source_version.version <= excluded.version", "false"
     ),
-    "an older revision that ends late wins": _cut(
+    "an older revision that ends late wins": cut(
         "revision", "current_number", "SELECT r.number", "SELECT 0 AS number"
     ),
-    "originals stay behind": _attribute(
+    "originals stay behind": attribute(
         "vademecum.adapters.blobs.folder.FolderBlobs.delete", _nobody
     ),
-    "offsets are one off": _cut(
+    "offsets are one off": cut(
         "revision", "insert_chunks", "c.ordinal, c.start_offset,", "c.ordinal, c.start_offset + 1,"
     ),
 }

@@ -237,6 +237,19 @@ async def test_the_ledger_forgets_again_after_a_restore(bench: Bench) -> None:
     assert await replay(bench.app.catalogue.person_parts, TENANT, ledger) == 1
 
 
+async def test_whoever_came_back_keeps_what_is_new_and_the_replay_is_complete(
+    bench: Bench,
+) -> None:
+    """Index rows tell no time: those of what was remembered since are not counted as left."""
+    await bench.app.remember(f"I like the {CANARY} tea", scope=READER)
+    people = bench.app.catalogue.people
+    await bench.app.forget(scope=READER)
+    await bench.app.remember("I like the new tea", scope=READER)
+    ledger = await people.erasures(TENANT, open_only=False)
+    assert await replay(bench.app.catalogue.person_parts, TENANT, ledger) == 1
+    assert [m.text for m in await bench.app.memories(scope=READER)] == ["I like the new tea"]
+
+
 def forms(canary: str) -> dict[str, bytes]:
     """The ways in which a word may lie in a file."""
     return {

@@ -1,6 +1,7 @@
 """Do memories hold in an App over real PostgreSQL: recall, stages, faults, upkeep, the real model?"""
 
 import asyncio
+import json
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,11 +20,13 @@ from vademecum.memory.upkeep import MemoryKeep, index_waiting, let_go
 from vademecum.model.ids import ConversationId, new_uuid
 from vademecum.model.memory import Stage
 from vademecum.model.principal import Scope
+from vademecum.ports.language_model import Prompt
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.unit_of_work import transaction
 from vademecum.rank.memory import E5_SMALL
 from vademecum.testing.embedders import Fault, HashEmbedder
 from vademecum.testing.language_models import ScriptedModel
+from vademecum.worker.loop import learn_all
 
 ANA = Scope.for_principal("default", "user:a", frozenset())
 REFUND = "A refund for a ticket takes 5 days at the box office."
@@ -435,3 +438,58 @@ async def test_a_temporary_order_says_that_nothing_was_kept(
     assert bench.count("memory") == bench.count("turn") == bench.count("conversation") == 0
     trace = await bench.app.catalogue.records.trace(ANA, told.trace_id)
     assert trace.record == {"temporary": True}
+
+
+async def test_what_waited_and_is_said_again_takes_the_place_of_its_contrary(bench: Bench) -> None:
+    lisbon = await bench.app.remember("I live in Lisbon", scope=ANA, pinned=True)
+    told = await bench.app.remember("I live in Porto", scope=ANA, client="calendar")
+    assert told.outcome == "pending"
+    again = await bench.app.remember("I live in Porto", scope=ANA, client="calendar")
+    assert (again.outcome, again.why) == ("pending", "it speaks against what is known")
+    said = await bench.app.remember("I live in Porto", scope=ANA)
+    assert (said.outcome, said.replaced) == ("confirmed", (lisbon.memory.id,))
+    assert said.memory.pinned, "what was always shown is not lost when it changes"
+    assert [m.text for m in await bench.app.memories(scope=ANA)] == ["I live in Porto"]
+
+
+async def test_an_edit_of_what_waits_takes_nothing_s_place(bench: Bench) -> None:
+    await bench.app.remember("I live in Lisbon", scope=ANA)
+    told = await bench.app.remember("I live in Porto", scope=ANA, client="calendar")
+    edited = await bench.app.edit_memory(told.memory.id, scope=ANA, text="I live in Braga")
+    assert (edited.memory.state, edited.replaced) == ("pending", ())
+    assert await recalled(bench, "Where do I live?", "close") == ["I live in Lisbon"]
+    done = await bench.app.confirm(told.memory.id, scope=ANA)
+    assert len(done.replaced) == 1
+    assert [m.text for m in await bench.app.memories(scope=ANA)] == ["I live in Braga"]
+
+
+async def test_a_pin_stays_where_an_edit_replaces_what_was_pinned(bench: Bench) -> None:
+    await bench.app.remember("I live in Lisbon", scope=ANA, pinned=True)
+    other = await bench.app.remember("I keep my boat by the bridge", scope=ANA)
+    done = await bench.app.edit_memory(other.memory.id, scope=ANA, text="I live in Porto")
+    assert len(done.replaced) == 1
+    profile = (await bench.app.recall("hello", scope=ANA)).profile
+    assert [one.memory.text for one in profile] == ["I live in Porto"]
+
+
+async def test_what_was_forgotten_does_not_come_back_from_what_was_said_before(
+    pool: Pool, database_url: str, tmp_path: Path
+) -> None:
+    """It was said in passing, remembered by hand, and forgotten before anybody learned it."""
+
+    def propose(prompt: Prompt) -> str:
+        said = "I keep my bicycle under the old stairs"
+        found = said if said in prompt.user else "nothing at all"
+        return json.dumps({"facts": [{"turn": 1, "quote": found, "text": found}]})
+
+    model = ScriptedModel(propose)
+    bench = await make_bench(pool, database_url, tmp_path, language_model=model, quiet=0)
+    talk = ConversationId(new_uuid())
+    text = "I keep my bicycle under the old stairs"
+    await ask(bench, None, f"{text}. And the lamp is in the hall.", scope=ANA, conversation_id=talk)
+    kept = await bench.app.remember(text, scope=ANA)
+    await bench.app.forget_memory(kept.memory.id, scope=ANA)
+    assert await learn_all(bench.app) == 0
+    assert await bench.app.memories(scope=ANA) == []
+    await ask(bench, None, f"{text}.", scope=ANA, conversation_id=talk)
+    assert await learn_all(bench.app) == 1, "said again, it counts"

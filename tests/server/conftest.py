@@ -17,3 +17,15 @@ async def bench(pool: Pool, database_url: str, tmp_path: Path) -> Bench:
 @pytest.fixture
 def served(bench: Bench, tmp_path: Path) -> Served:
     return serve_bench(bench, tmp_path)
+
+
+@pytest.fixture
+def served_freely(bench: Bench, tmp_path: Path) -> Served:
+    """A served bench whose keys may ask as often as they like."""
+    return serve_bench(
+        bench,
+        tmp_path,
+        limits__requests_per_minute=10**6,
+        limits__reads_per_minute=10**6,
+        limits__uploads_per_hour=10**6,
+    )

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from support import Bench
 
 from vademecum.model.principal import Scope
-from vademecum.server.application import application, streams_of
+from vademecum.server.application import application, service_over
 from vademecum.server.service import Service
 from vademecum.settings import Loaded, load
 
@@ -60,8 +60,7 @@ def serve_bench(bench: Bench, home: Path, **settings: Any) -> Served:
     """Return a server over a bench; `settings` are dotted keys with `__` for the dots."""
     flags = {key.replace("__", "."): value for key, value in settings.items()}
     loaded: Loaded = load(config=None, flags=flags, environment={"VADE_HOME": str(home)})
-    own = loaded.settings
-    service = Service(app=bench.app, streams=streams_of(own.server, own.limits), loaded=loaded)
+    service = service_over(bench.app, loaded)
     return Served(bench=bench, service=service, asgi=application(service))
 
 

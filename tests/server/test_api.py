@@ -359,3 +359,28 @@ async def test_a_silent_answer_is_ended(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(ServiceAway):
         async with asyncio.timeout(3):
             await anext(served.service.streams.follow(caller.key_id, silent(), alive))
+
+
+async def test_feedback_is_each_ones_own_and_the_last_word_counts(served: Served) -> None:
+    key, other = await served.key(), await served.key("user:other")
+    async with served.client(key) as client:
+        found = (await client.post("/api/v1/search", json={"query": "cameras"})).json()
+        word = {"trace_id": found["trace_id"], "verdict": "down", "reason": "outdated"}
+        first = (await client.post("/api/v1/feedback", json=word | {"note": "see 2027"})).json()
+        last = await client.post("/api/v1/feedback", json=word | {"verdict": "up", "reason": ""})
+        assert last.status_code == 201
+        listed = (await client.get("/api/v1/feedback")).json()["feedback"]
+        assert [(f["id"], f["verdict"], f["note"]) for f in listed] == [(first["id"], "up", "")]
+        assert (await client.get("/api/v1/feedback?verdict=down")).json()["feedback"] == []
+        for wrong in ({"verdict": "meh"}, {"reason": "because"}, {"trace_id": "x"}):
+            assert (await client.post("/api/v1/feedback", json=word | wrong)).status_code == 400
+    async with served.client(other) as client:
+        assert (await client.post("/api/v1/feedback", json=word)).status_code == 404
+        assert (await client.get("/api/v1/feedback")).json()["feedback"] == []
+        assert (await client.get(f"/api/v1/feedback/{first['id']}")).status_code == 404
+    async with served.client(await served.key("user:boss", "admin")) as client:
+        assert (await client.get(f"/api/v1/feedback/{first['id']}")).json()["verdict"] == "up"
+    async with served.client(key) as client:
+        receipt = (await client.post("/api/v1/purges", json={})).json()
+        stores = {store["store"]: store["deleted"] for store in receipt["stores"]}
+        assert stores["postgres.feedback"] == 1

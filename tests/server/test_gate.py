@@ -13,6 +13,9 @@ from vademecum.server.routes import find
 
 OPEN = {route.path for route in ROUTES if route.permission is None}
 
+# What a proxy adds: this machine itself may read some things without a key.
+ELSEWHERE = {"X-Forwarded-For": "192.0.2.7"}
+
 
 def filled(path: str) -> str:
     """A path with some id in every slot."""
@@ -37,7 +40,7 @@ def test_a_path_is_found_by_its_method() -> None:
 
 
 async def test_without_a_key_nothing_is_open_but_what_says_so(served: Served) -> None:
-    async with served.client() as client:
+    async with served.client(headers=ELSEWHERE) as client:
         for route in ROUTES:
             answer = await client.request(route.method, filled(route.path))
             if route.permission is None:
@@ -47,12 +50,13 @@ async def test_without_a_key_nothing_is_open_but_what_says_so(served: Served) ->
             else:
                 assert answer.status_code == 401, (route.method, route.path)
                 assert answer.headers["www-authenticate"] == "Bearer"
-                assert answer.json()["code"] == "unauthenticated"
+                assert "unauthenticated" in answer.text
 
 
 async def test_a_key_may_what_it_may_and_no_more(served: Served) -> None:
     for permission in EVERYTHING:
-        async with served.client(await served.key("user:one", permission)) as client:
+        key = await served.key("user:one", permission)
+        async with served.client(key, headers=ELSEWHERE) as client:
             for route in ROUTES:
                 if route.permission is None or permission in ("admin", route.permission):
                     continue
@@ -234,3 +238,38 @@ async def test_ready_says_what_is_there(served: Served, monkeypatch: pytest.Monk
         gone = await client.get("/health/ready")
         assert gone.status_code == 503
         assert gone.json()["parts"] == {"database": "database-away"}
+
+
+async def test_what_no_database_can_hold_is_refused_or_cleaned(served: Served) -> None:
+    """Half characters are refused; a NUL is in a name, and left out of a text."""
+    async with served.client(await served.key()) as client:
+        for address in ("/api/v1/documents?collection=%00", "/api/v1/documents?after=%00"):
+            assert (await client.get(address)).status_code == 400
+        for bad in ("\\u0000", "\\ud800"):
+            for path, body in (
+                ("/api/v1/search", '{"query": "x", "collections": ["a%s"]}'),
+                ("/api/v1/ask", '{"question": "x", "persona": "a%s"}'),
+                ("/api/v1/documents", '{"uri": "a%s", "text": "x"}'),
+                ("/v1/chat/completions",
+                 '{"model": "a%s", "messages": [{"role": "user", "content": "x"}]}'),
+                ("/api/v1/search", '{"query": "x", "where": {"a": "b%s"}}'),
+                ("/api/v1/search", '{"query": "x", "where": {"a%s": "b"}}'),
+                ("/api/v1/documents", '{"uri": "a", "text": "x", "metadata": {"a": "%s"}}'),
+            ):  # fmt: skip
+                sent = (body % bad).encode()
+                answer = await client.post(
+                    path, content=sent, headers={"Content-Type": "application/json"}
+                )
+                assert answer.status_code in (200, 202, 400), (path, body, answer.text)
+            for path, body in (
+                ("/api/v1/search", '{"query": "cameras%s"}'),
+                ("/api/v1/ask", '{"question": "cameras%s?"}'),
+                ("/api/v1/memories", '{"text": "I like jazz%s."}'),
+                ("/api/v1/documents", '{"uri": "a", "text": "Lift%s 4"}'),
+            ):
+                sent = (body % bad).encode()
+                answer = await client.post(
+                    path, content=sent, headers={"Content-Type": "application/json"}
+                )
+                expected = (200, 201, 202) if bad == "\\u0000" else (400,)
+                assert answer.status_code in expected, (path, body, answer.text)

@@ -71,3 +71,15 @@ def test_what_waits_or_was_put_away_is_not_spoken_against() -> None:
     assert judge(read("I hate spicy food"), [waiting], trusted=True).supersedes == ()
     same = judge(read("I love spicy food"), [waiting], trusted=True)
     assert (same.action, same.known) == ("confirm", waiting)
+
+
+def test_what_waits_or_was_put_away_takes_the_place_of_what_speaks_against_it() -> None:
+    """Else a person would live in two cities: the one they say again, and the one before."""
+    lisbon = make_memory("I live in Lisbon", number=1)
+    for state in ("pending", "archived"):
+        porto = make_memory("I live in Porto", number=2, state=state)
+        said = judge(read("I live in Porto"), [lisbon, porto], trusted=True)
+        assert (said.action, said.known, list(said.supersedes)) == ("confirm", porto, [lisbon])
+        told = judge(read("I live in Porto"), [lisbon, porto], trusted=False)
+        assert (told.action, told.known, list(told.supersedes)) == ("wait", porto, [])
+        assert told.why

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
+from vademecum.answer.binding import Against, against_place
 from vademecum.answer.evidence import (
     MISSING,
     Page,
@@ -193,8 +194,9 @@ class Gate:
         places = windows(claim, page, claim.soft)
         near = await self._nearness.measure(text, claim, page, places)
         order = sorted(range(len(places)), key=lambda i: -near[i].score)
+        against = await against_place(claim, page, self._nearness)
         vetoes = [
-            (i, await self._vetoed(claim, page, places[i]))
+            (i, await self._vetoed(claim, page, places[i], against))
             for i in order
             if near[i].score >= near[order[0]].score - _AS_NEAR
         ]
@@ -203,6 +205,8 @@ class Gate:
         support = near[best].support(cross=language != page.language)
         if self._question and len(claim.words) <= _MOST_WORDS_OF_FRAGMENT:
             support = near[best].support_of_fragment()
+        elif support == "unsupported" and against.agrees and near[best].nearly:
+            support = "partly"
         start, end = page.spans[place.first][0], page.spans[place.last][1]
         if veto:
             return Verdict(support="unsupported", start=start, end=end, why=veto)
@@ -234,8 +238,20 @@ class Gate:
         start, end = page.spans[place.first][0], page.spans[place.last][1]
         return Verdict(support=support, start=start, end=end, why=veto)
 
-    async def _vetoed(self, claim: Reading, page: Page, place: Window) -> str:
+    async def _vetoed(
+        self, claim: Reading, page: Page, place: Window, against: Against | None = None
+    ) -> str:
         """Return the veto; a name may stand in the other language in another form."""
+        veto = await self._of_place(claim, page, place)
+        if against is not None and (against.turned or veto == "roles"):
+            veto = "roles" if against.turned is not False else ""
+        if veto or against is None:
+            return veto or ("negation" if place.denied else "")
+        if against.denied or (against.denied is None and place.denied):
+            return "negation"
+        return against.misplaced
+
+    async def _of_place(self, claim: Reading, page: Page, place: Window) -> str:
         if place.veto == "name" and claim.language != page.language:
             here = [w for s in page.sentences[place.first : place.last + 1] for w in s.words]
             here += page.frame.words

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from vademecum.answer.converse import Talk, finish
 from vademecum.answer.record import answer_record
 from vademecum.answer.write import AnswerParts
+from vademecum.deadline import answered
 from vademecum.errors import SecretRefused, ServiceAway, UsageError
 from vademecum.memory.commands import correct, forget
 from vademecum.memory.recall import MemoryParts
@@ -20,6 +21,8 @@ from vademecum.model.principal import Scope
 from vademecum.model.query import Ask
 from vademecum.text.people.commands import Command, Spoken
 
+# An embedder that is late costs a new memory only its vector.
+_EMBED_SECONDS = 10.0
 # Nothing that was forgotten is said again: it would stand in the conversation.
 _SAID: dict[str, dict[Spoken, str]] = {
     "added": {"en": "Saved: {text}", "pt": "Guardado: {text}", "es": "Guardado: {text}"},
@@ -108,7 +111,8 @@ async def obey(
     try:
         done = _Outcome(name="temporary")
         if told.talk.place is not None:
-            done = await _done(memory, scope, told.ask.question, told.talk.place, command)
+            doing = _done(memory, scope, told.ask.question, told.talk.place, command)
+            done = await answered(doing, _EMBED_SECONDS + parts.talk.seconds)
     except ServiceAway as error:
         done = _Outcome(name="away", degraded=(f"memory: {error.code}",))
     text = _SAID[done.name][command.language].format(text=done.memory.text if done.memory else "")

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from vademecum.answer.unknown import reply_language
+from vademecum.deadline import answered
 from vademecum.errors import ServiceAway
 from vademecum.model.answer import Checked
-from vademecum.model.conversation import NO_PAST, Begun, Finished, Past, TurnState
+from vademecum.model.conversation import Begun, Finished, Past, TurnState
 from vademecum.model.ids import ConversationId, DocumentId, MemoryId, TraceId, new_uuid
 from vademecum.model.passage import Passage
 from vademecum.model.principal import Scope
@@ -18,14 +19,18 @@ from vademecum.ports.clock import Clock
 from vademecum.ports.conversations import TalkStore
 from vademecum.ports.store import RecordStore
 
+STORE_SECONDS = 10.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkParts:
-    """Where conversations and traces are kept, and what time it is."""
+    """Where conversations and traces are kept, and what time it is. A turn waits at most `seconds`
+    for the database wherever it needs it."""
 
     conversations: TalkStore
     records: RecordStore
     clock: Clock
+    seconds: float = STORE_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +46,14 @@ class Talk:
 async def begin(parts: TalkParts, scope: Scope, ask: Ask) -> Talk:
     """Save the question before anything else is done for it, and return what was said before.
 
-    Raises: ConversationNotFound, before anything is searched or written.
+    Raises: ConversationNotFound, DatabaseAway, before anything is searched or written.
     """
     trace_id = TraceId(new_uuid())
     if ask.temporary:
-        language = reply_language(ask.question)
-        return Talk(place=None, past=NO_PAST, language=language, trace_id=trace_id)
-    place = await parts.conversations.begin(
+        past = Past(summary="", turns=ask.said)
+        language = reply_language(ask.question, past)
+        return Talk(place=None, past=past, language=language, trace_id=trace_id)
+    beginning = parts.conversations.begin(
         scope,
         ask.conversation_id or ConversationId(new_uuid()),
         ask.question,
@@ -55,7 +61,9 @@ async def begin(parts: TalkParts, scope: Scope, ask: Ask) -> Talk:
         language=reply_language(ask.question),
         zone=ask.zone,
         again=ask.again,
+        new=ask.conversation_id is None,
     )
+    place = await answered(beginning, parts.seconds)
     language = reply_language(ask.question, place.past)
     return Talk(place=place, past=place.past, language=language, trace_id=trace_id)
 
@@ -85,7 +93,7 @@ async def finish(
         record=record if kept else {"temporary": True},
     )
     if talk.place is None:
-        await parts.records.record_trace(scope, trace)
+        await answered(parts.records.record_trace(scope, trace), parts.seconds)
         return
     citations = [citation for checked in said for citation in checked.citations]
     documents: dict[DocumentId, None] = dict.fromkeys(c.document_id for c in citations)
@@ -97,7 +105,8 @@ async def finish(
         documents=tuple(documents),
         used_memories=tuple(memories),
     )
-    await parts.conversations.finish(scope, talk.place, finished, trace)
+    ending = parts.conversations.finish(scope, talk.place, finished, trace)
+    await answered(ending, parts.seconds)
 
 
 async def stop(parts: TalkParts, scope: Scope, talk: Talk, said: Sequence[Checked]) -> None:

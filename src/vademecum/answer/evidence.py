@@ -1,7 +1,7 @@
 """Where in a passage is what a sentence says, and what speaks against it there?"""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vademecum.text.clauses import Clause, clauses, contradicts
 from vademecum.text.content import alike, content_words
@@ -10,6 +10,9 @@ from vademecum.text.names import initials, is_named, name_words
 from vademecum.text.orders import is_order
 from vademecum.text.roles import inverted, matching, swapped
 from vademecum.text.sentences import sentence_spans
+from vademecum.text.stated.frames import Transfer, passive_verb, transfer
+from vademecum.text.stated.pieces import pieces
+from vademecum.text.stated.stances import Stance, completed, stance
 
 # What a sentence says may stand in so many sentences of its source, one after another.
 _MOST_SENTENCES = 2
@@ -47,6 +50,57 @@ def read(text: str, language: str, known: Collection[str] = ()) -> Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A statement of a page (see `pieces`): its `own` text, and the `lead` of its sentence before
+    it, from which it may take over what it leaves out."""
+
+    own: str
+    lead: str
+    sentence: int
+    facts: Facts
+    lead_facts: Facts
+    words: tuple[str, ...]
+    lead_words: tuple[str, ...]
+    names: tuple[str, ...]
+    stance: Stance
+    transfer: Transfer | None
+    passive: str
+    language: str
+
+    def moved_by(self, verb: str) -> Transfer | None:
+        """Return who does to whom what `verb`, a folded word, says, if the statement says it."""
+        return transfer(self.own, self.language, self.lead, verb) if verb else None
+
+
+def read_statements(
+    text: str, language: str, names: Collection[str], *, coarse: bool = False
+) -> tuple[Statement, ...]:
+    """Return the statements of a text in order (see `pieces`); `names` are known to be names."""
+    found: list[Statement] = []
+    for piece in pieces(text, coarse=coarse):
+        own, lead = text[piece.start : piece.end], text[piece.first : piece.start]
+        before = found[-1].stance if found and found[-1].sentence == piece.sentence else None
+        words = content_words(own)
+        found.append(
+            Statement(
+                own=own,
+                lead=lead,
+                sentence=piece.sentence,
+                facts=facts(own, language),
+                lead_facts=facts(lead, language),
+                words=tuple(words),
+                lead_words=tuple(content_words(lead)),
+                names=tuple(word for word in words if word in names),
+                stance=completed(stance(own, language), before),
+                transfer=transfer(own, language, lead),
+                passive=passive_verb(own, language),
+                language=language,
+            )
+        )
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A passage read once for all sentences that cite it: its sentences and what frames them.
 
@@ -57,10 +111,22 @@ class Page:
     language: str
     spans: tuple[tuple[int, int], ...]
     sentences: tuple[Reading, ...]
+    statements: tuple[Statement, ...]
     frame: Reading
     whole: Facts
     names: frozenset[str]
     orders: frozenset[int]
+    known: dict[str, Facts] = field(default_factory=dict)
+
+    def stated(self, text: str) -> Facts:
+        """Return the facts of a part of the page in its frame; read once for all sentences."""
+        if text not in self.known:
+            self.known[text] = facts(f"{self.frame.text}\n{text}", self.language)
+        return self.known[text]
+
+    def spread(self, word: str) -> int:
+        """Return how many statements hold a word."""
+        return sum(_has(part.words, word) for part in self.statements)
 
 
 def read_page(text: str, context: str, language: str) -> Page:
@@ -73,6 +139,7 @@ def read_page(text: str, context: str, language: str) -> Page:
         language=language,
         spans=tuple(spans),
         sentences=sentences,
+        statements=read_statements(text, language, names),
         frame=read(context, language),
         whole=facts(f"{context}\n{text}", language),
         names=names,
@@ -87,14 +154,16 @@ def joined(places: Sequence[tuple[Page, Sequence[int]]]) -> Page:
     text = "\n".join(sentence.text for sentence in sentences)
     context = "\n".join(page.frame.text for page in pages)
     language = pages[0].language
+    names = frozenset().union(*(page.names for page in pages))
     return Page(
         text=text,
         language=language,
         spans=tuple((0, 0) for _ in sentences),
         sentences=tuple(sentences),
+        statements=read_statements(text, language, names),
         frame=read(context, language),
         whole=facts(f"{context}\n{text}", language),
-        names=frozenset().union(*(page.names for page in pages)),
+        names=names,
         orders=frozenset(),
     )
 
@@ -103,15 +172,18 @@ def joined(places: Sequence[tuple[Page, Sequence[int]]]) -> Page:
 class Window:
     """One or two sentences of a page, `first` to `last`, and what in them speaks against a claim.
 
-    `veto` is number, unit, date, code, name, negation, roles, or "". Where it is a name, `unnamed`
-    holds the names and `rest` the veto that is left once they are found. `coverage` is the share
-    of the claim's words that the place holds, `soft` that of its words but numbers and names
+    `veto` is number, unit, date, code, name, roles, or "", and `denied` tells whether one of the
+    claim's parts denies what its like there says, or the other way round. Where it is a name,
+    `unnamed` holds the names and `rest` the veto that is left once they are found. `coverage` is
+    the share of the claim's words that the place holds, `soft` that of its words but numbers and
+    names
     (0..1).
     """
 
     first: int
     last: int
     veto: str
+    denied: bool
     unnamed: tuple[str, ...]
     rest: str
     coverage: float
@@ -147,12 +219,13 @@ def _window(claim: Reading, page: Page, first: int, last: int, soft: Sequence[st
     parts = page.sentences[first : last + 1]
     words = [word for part in (*parts, page.frame) for word in part.words]
     own = [word for part in parts for word in part.words]
-    unnamed = _unnamed(claim, page, parts, words)
-    rest = _veto(claim, page, parts)
+    unnamed = _unnamed(claim, page, words)
+    rest, denied = _veto(claim, page, parts)
     return Window(
         first=first,
         last=last,
         veto=rest if rest in MISSING or not unnamed else "name",
+        denied=denied,
         unnamed=tuple(unnamed),
         rest=rest,
         coverage=_share(claim.words, words),
@@ -164,40 +237,31 @@ def _share(words: Sequence[str], held: Sequence[str]) -> float:
     return sum(_has(held, word) for word in words) / len(words) if words else 0.0
 
 
-def _veto(claim: Reading, page: Page, parts: Sequence[Reading]) -> str:
+def _veto(claim: Reading, page: Page, parts: Sequence[Reading]) -> tuple[str, bool]:
     text = " ".join(part.text for part in parts)
-    stated = facts(f"{page.frame.text}\n{text}", page.language)
+    stated = page.stated(text)
     if missing := lacking(claim.facts, stated, page.whole):
-        return missing
+        return missing, False
     source = [clause for part in parts for clause in part.clauses]
     pairs = [
         (clause, best) for clause in claim.clauses if (best := matching(clause, source)) is not None
     ]
-    if any(contradicts(mine, theirs) for mine, theirs in pairs):
-        return "negation"
+    denied = any(contradicts(mine, theirs) for mine, theirs in pairs)
     if swapped(claim.clauses, source) or inverted(claim.text, text, pairs):
-        return "roles"
-    return ""
+        return "roles", denied
+    return "", denied
 
 
-def _unnamed(
-    claim: Reading, page: Page, parts: Sequence[Reading], words: Sequence[str]
-) -> list[str]:
-    """Return the names of the claim that the window does not hold.
-
-    A name from elsewhere in the passage is what the window speaks of, unless it has another one.
-    """
-    here = set(words)
+def _unnamed(claim: Reading, page: Page, words: Sequence[str]) -> list[str]:
+    """Return the names of the claim that neither these words hold nor the page; whether one stands
+    where the claim says is for `binding`."""
+    here = set(words) | {word for part in page.sentences for word in part.words}
     capitals = initials(page.text)
-    missing = [
+    return [
         name
         for name in claim.names
         if not is_named(name, here) and not (len(name) > 2 and name in capitals)
     ]
-    everywhere = here | {word for part in page.sentences for word in part.words}
-    absent = [name for name in missing if not is_named(name, everywhere)]
-    others = [n for part in parts for n in part.names if not is_named(n, set(claim.words))]
-    return missing if others else absent
 
 
 def _has(words: Sequence[str], word: str) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import regex
 
 from vademecum.model.chunk import Chunk
-from vademecum.model.embedding import FloatArray, TokenStates
+from vademecum.model.embedding import FloatArray, TokenStates, check_states
 from vademecum.model.passage import Passage
 from vademecum.ports.embedder import TokenEncoder
 from vademecum.rank.bm25 import idf
@@ -96,8 +96,11 @@ def _carries(late: float, confidence: float) -> bool:
 async def _score(
     part: str, search: str, units: Sequence[Extract], encoder: TokenEncoder
 ) -> _Scores:
-    asked, searched = await encoder.encode([part, search], "query")
+    queries = await encoder.encode([part, search], "query")
+    check_states(queries, count=2)
+    asked, searched = queries
     states = await encoder.encode([_placed(unit) for unit in units], "passage")
+    check_states(states, count=len(units))
     own = detect(search, frozenset(unit.passage.source.chunk.language for unit in units))
     return await asyncio.to_thread(_compare, part, own, asked, searched, units, states)
 

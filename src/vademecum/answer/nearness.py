@@ -18,6 +18,7 @@ from vademecum.rank.maxsim import best_cosines, normalised
 _SUPPORTED, _PARTLY = 0.87, 0.83
 _SUPPORTED_ACROSS, _PARTLY_ACROSS = 0.84, 0.80
 _FRAGMENT = 0.9
+_NEARLY = 0.8
 # The worst token: below this something of the sentence has nothing like it in the source.
 _FEWEST_OF_WORST = 0.72
 # Shares of the sentence's words, where no encoder tells.
@@ -26,6 +27,8 @@ _WORDS_SUPPORTED, _WORDS_PARTLY = 0.75, 0.6
 _WORDS_WEIGHT = 0.1
 # A second sentence must bring so much to be worth it.
 _LONGER = 0.015
+# A word that a statement takes over from its sentence is so much less near than its own.
+_LEAD_LESS = 0.025
 # Cosines of single names; names that begin alike need less.
 _SAME_NAME, _SAME_NAME_ALIKE, _NAME_LETTERS = 0.905, 0.85, 3
 
@@ -48,6 +51,11 @@ class Near:
             return _level(self.mean, _SUPPORTED_ACROSS, _PARTLY_ACROSS)
         level = _level(self.mean, _SUPPORTED, _PARTLY)
         return "partly" if level == "supported" and self.worst < _FEWEST_OF_WORST else level
+
+    @property
+    def nearly(self) -> bool:
+        """Whether it is near enough where something else speaks for it as well."""
+        return self.mean is not None and self.mean >= _NEARLY
 
     def support_of_fragment(self) -> Support:
         """Return the same for a few words that the place does not hold as they are: so few are
@@ -75,6 +83,24 @@ class Nearness:
         asked = self._rows[text]
         each = [best_cosines(asked, self._rows[s.text]) for s in page.sentences]
         return [_near(place, each) for place in places]
+
+    async def fits(self, text: str, own: Sequence[str], leads: Sequence[str]) -> list[float]:
+        """Return how near the text is to each statement, as the mean of the best cosines; what
+        its sentence says before it counts a little less. Zeros without an encoder.
+
+        Raises: as TokenEncoder does.
+        """
+        if self._encoder is None or not text.strip():
+            return [0.0] * len(own)
+        await self._encode([text, *own, *(lead for lead in leads if lead.strip())])
+        asked = self._rows[text]
+        fits = []
+        for statement, lead in zip(own, leads, strict=True):
+            best = best_cosines(asked, self._rows[statement])
+            if lead.strip():
+                best = np.maximum(best, best_cosines(asked, self._rows[lead]) - _LEAD_LESS)
+            fits.append(float(best.mean()) if len(best) else 0.0)
+        return fits
 
     async def translated(self, names: Sequence[str], words: Sequence[str]) -> bool:
         """Return whether each name has its like among the words, as "London" in "Londres"."""

@@ -19,6 +19,7 @@ from vademecum.answer.write import (
     generated,
     still_seen,
 )
+from vademecum.deadline import answered
 from vademecum.errors import ServiceAway
 from vademecum.model.answer import Answer, AnswerMode, Done, Event, Retrieved
 from vademecum.model.conversation import Past
@@ -87,7 +88,9 @@ async def _answered(
     passages = _merged(searches)
     yield Retrieved(passages=passages)
 
-    sight = Sight(store=parts.retrieve.store, scope=scope, as_of=ask.as_of)
+    sight = Sight(
+        store=parts.retrieve.store, scope=scope, as_of=ask.as_of, seconds=parts.talk.seconds
+    )
     draft.degraded += [part for search in searches for part in search.degraded] + forgone
     writing = clock.monotonic()
     mode: AnswerMode = "extractive"
@@ -147,7 +150,7 @@ async def _count_uses(parts: AnswerParts, scope: Scope, draft: Draft) -> None:
     if parts.memory is None or not draft.used:
         return
     try:
-        await parts.memory.store.used(scope, draft.used)
+        await answered(parts.memory.store.used(scope, draft.used), parts.talk.seconds)
     except ServiceAway:
         return  # one use that is not counted changes a score by little
 

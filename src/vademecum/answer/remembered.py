@@ -7,6 +7,7 @@ import regex
 
 from vademecum.answer.converse import Talk
 from vademecum.answer.evidence import read, read_page, windows
+from vademecum.deadline import within
 from vademecum.errors import ServiceAway
 from vademecum.memory.recall import Asked, MemoryParts, recall
 from vademecum.model.ids import MemoryId
@@ -45,7 +46,7 @@ async def in_time(task: asyncio.Task[Recall], seconds: float, degraded: list[str
     """Return what was recalled beside the searches, None where it fails, or is not there so many
     seconds after them: the turn is answered without it."""
     try:
-        return await asyncio.wait_for(task, seconds)
+        return await within(task, seconds)
     except TimeoutError:
         degraded.append("memory: DEADLINE")
     except ServiceAway as error:
@@ -85,6 +86,6 @@ def _one(text: str, memories: Sequence[Recalled]) -> MemoryId | None:
         if not claim.words:
             return None
         places = windows(claim, page, claim.soft)
-        if any(not place.veto and place.coverage == 1.0 for place in places):
+        if any(not (place.veto or place.denied) and place.coverage == 1.0 for place in places):
             return memory.id
     return None

@@ -16,6 +16,7 @@ from vademecum.answer.markers import Claim, read_markers
 from vademecum.answer.prompt import Built, build, reveals
 from vademecum.answer.remembered import backed, reason_and_rest
 from vademecum.answer.unknown import part_unknown
+from vademecum.deadline import answered, within
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, PromptTooLong, ServiceAway
 from vademecum.memory.recall import MemoryParts
 from vademecum.model.answer import AnswerMode, Checked, Citation, Sentence, Usage
@@ -33,6 +34,9 @@ _READ = 5
 # Tokens of sources, first and where a provider finds the prompt too long for its window.
 _SMALLER_CONTEXTS = (CONTEXT_TOKENS, CONTEXT_TOKENS // 2, CONTEXT_TOKENS // 4)
 _GONE = "no longer visible"
+# For one sentence that is checked, or one part of a question that is quoted for.
+_ENCODER_SECONDS = 10.0
+_EXTRACT_LATE, _VERIFY_LATE = "extract: DEADLINE", "verify: DEADLINE"
 _NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0)
 
 
@@ -84,16 +88,19 @@ class Prompted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """What the one who asks may see at this moment, on the day that is asked about."""
+    """What the one who asks may see at this moment, on the day that is asked about; the store has
+    `seconds` to tell."""
 
     store: DocumentStore
     scope: Scope
     as_of: date | None
+    seconds: float
 
     async def lost(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
-        """Return those that are deleted, replaced or no longer visible."""
+        """Return those that are deleted, replaced or no longer visible. Raises: DatabaseAway."""
         wanted = list(dict.fromkeys(chunk_ids))
-        return set(wanted) - set(await self.store.confirm(self.scope, wanted, self.as_of))
+        confirming = self.store.confirm(self.scope, wanted, self.as_of)
+        return set(wanted) - set(await answered(confirming, self.seconds))
 
 
 async def extracted(
@@ -108,15 +115,18 @@ async def extracted(
     markers: dict[ChunkId, int] = {}
     for part, search in zip(asked, searches, strict=True):
         chosen = []
-        if search.passages and not is_greeting(part):
+        if search.passages and not is_greeting(part) and _EXTRACT_LATE not in draft.degraded:
+            extracting = extract(
+                part,
+                search.query,
+                search.passages[:_READ],
+                search.abstention.confidence,
+                parts.encoder,
+            )
             try:
-                chosen = await extract(
-                    part,
-                    search.query,
-                    search.passages[:_READ],
-                    search.abstention.confidence,
-                    parts.encoder,
-                )
+                chosen = await within(extracting, _ENCODER_SECONDS)
+            except TimeoutError:
+                draft.degraded.append(_EXTRACT_LATE)
             except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
                 draft.degraded.append(f"extract: {error.code}")
         lost = await sight.lost(quoted.passage.source.chunk.id for quoted in chosen)
@@ -233,9 +243,15 @@ async def _backed(
 async def _verified(
     gate: Gate, claim: Claim, draft: Draft
 ) -> tuple[Sentence, tuple[Citation, ...]]:
-    """Check a claim; without the encoder, where it fails, by its words alone."""
+    """Check a claim; without the encoder, where it fails, by its words alone. One that was late
+    once is asked no more."""
+    if _VERIFY_LATE in draft.degraded:
+        return await gate.without_encoder().check(claim)
     try:
-        return await gate.check(claim)
+        return await within(gate.check(claim), _ENCODER_SECONDS)
+    except TimeoutError:
+        draft.degraded.append(_VERIFY_LATE)
+        return await gate.without_encoder().check(claim)
     except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
         draft.degraded.append(f"verify: {error.code}")
         return await gate.without_encoder().check(claim)

@@ -10,10 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from vademecum.cli import ask as ask_commands
+from vademecum.cli import backup as backup_commands
 from vademecum.cli import demo as demo_commands
 from vademecum.cli import evaluate as evaluate_commands
 from vademecum.cli import forget as forget_commands
 from vademecum.cli import ingest as ingest_commands
+from vademecum.cli import mcp as mcp_commands
 from vademecum.cli import memories as memory_commands
 from vademecum.cli import plan as plan_commands
 from vademecum.cli import recall as recall_commands
@@ -55,6 +57,7 @@ _add(memory_commands.remember, _MEMORY)
 _add(recall_commands.recall, _MEMORY)
 vade.add_typer(memory_commands.memories, name="memories", rich_help_panel=_MEMORY)
 _add(serve_commands.serve, _SYSTEM)
+_add(mcp_commands.mcp, _SYSTEM)
 vade.add_typer(serve_commands.keys, name="keys", rich_help_panel=_SYSTEM)
 _add(work_commands.worker, _SYSTEM)
 vade.add_typer(work_commands.jobs, name="jobs", rich_help_panel=_SYSTEM)
@@ -67,6 +70,8 @@ vade.add_typer(system_commands.config, name="config", rich_help_panel=_SYSTEM)
 vade.add_typer(system_commands.model, name="model", rich_help_panel=_SYSTEM)
 _add(system_commands.migrate, _SYSTEM)
 _add(forget_commands.scrub, _SYSTEM)
+_add(backup_commands.backup, _SYSTEM)
+_add(backup_commands.restore, _SYSTEM)
 _add(system_commands.stop, _SYSTEM)
 
 

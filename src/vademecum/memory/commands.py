@@ -12,6 +12,7 @@ from vademecum.ports.memory import Changes
 from vademecum.text.content import alike, content_words
 from vademecum.text.language import RULED, detect
 from vademecum.text.people.commands import amended
+from vademecum.text.people.said import statements
 from vademecum.text.people.statements import canonical
 
 Forgotten = Literal["forgotten", "unknown", "several"]
@@ -35,8 +36,24 @@ async def forget(
         return "unknown"
     if len(meant) > 1:
         return "several"
-    await parts.store.forget(scope, meant[0].id)
+    await erase(parts, scope, meant[0])
     return "forgotten"
+
+
+async def erase(parts: MemoryParts, scope: Scope, memory: Memory) -> None:
+    """Erase a memory, so that it does not come back from what the person said before and nobody
+    has learned from yet; only from what they say again. Raises: MemoryNotFound."""
+    own = fact(memory.text, memory.language)
+    spoken = await parts.store.unlearned(scope, memory.persona)
+    said = [
+        turn_id
+        for turn_id, text in spoken.items()
+        if any(
+            relation(own, fact(sentence, detect(sentence, RULED))) in ("same", "less", "more")
+            for sentence in statements(text)
+        )
+    ]
+    await parts.store.forget(scope, memory.id, said)
 
 
 async def correct(

@@ -27,18 +27,32 @@ _OWN_WORDS = frozenset(
     """.split()  # noqa: SIM905 - a list of so many strings would fill a page
 )
 _FEWEST_TO_EXTEND = 2
+_AGAINST = "it speaks against what is known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A statement read once for all its comparisons. `words` are its content words in order."""
+    """A statement, read as far as most comparisons need it; the rest is read when one does, since
+    each new memory is compared with thirty others. `fingerprint` is its words in order, folded:
+    equal for the same fact said again; `words` are those that carry content."""
 
     text: str
+    language: str
     said: Statement | None
+    fingerprint: str
     words: tuple[str, ...]
-    codes: frozenset[str]
-    facts: Facts
-    negative: bool
+
+    @property
+    def codes(self) -> frozenset[str]:
+        return frozenset(codes(self.text))
+
+    @property
+    def facts(self) -> Facts:
+        return facts(self.text, self.language)
+
+    @property
+    def negative(self) -> bool:
+        return sum(clause.negative for clause in clauses(self.text, self.language)) % 2 == 1
 
 
 def fact(text: str, language: str) -> Fact:
@@ -46,22 +60,16 @@ def fact(text: str, language: str) -> Fact:
     spread = canonical(text)
     return Fact(
         text=text,
+        language=language,
         said=statement(text),
+        fingerprint=" ".join(words(spread)),
         words=tuple(word for word in value_words(spread) if word not in _OWN_WORDS),
-        codes=frozenset(codes(text)),
-        facts=facts(text, language),
-        negative=sum(clause.negative for clause in clauses(text, language)) % 2 == 1,
     )
-
-
-def fingerprint_words(text: str) -> str:
-    """Return the words of a text in order, folded: equal for the same fact said again."""
-    return " ".join(words(canonical(text)))
 
 
 def relation(new: Fact, old: Fact) -> Relation:
     """Return how the new fact stands to the old one."""
-    if fingerprint_words(new.text) == fingerprint_words(old.text):
+    if new.fingerprint == old.fingerprint:
         return "same"
     if new.said is not None and old.said is not None and new.said.attribute == old.said.attribute:
         return _of_statements(new, new.said, old, old.said)
@@ -91,9 +99,9 @@ def _same_subject(mine: Statement, theirs: Statement) -> bool:
 def _of_words(new: Fact, old: Fact) -> Relation:
     mine, my_numbers = _apart(new.words)
     theirs, their_numbers = _apart(old.words)
-    if new.codes != old.codes or not mine or not theirs:
-        return "different"
     order = _order(mine, theirs)
+    if order == "different" or not mine or not theirs or new.codes != old.codes:
+        return "different"
     if order == "same":
         return _of_same_words(new, old, my_numbers, their_numbers)
     denied = new.negative or old.negative
@@ -142,17 +150,20 @@ def judge(new: Fact, known: Sequence[Memory], *, trusted: bool) -> Verdict:
     """
     related = [(memory, relation(new, fact(memory.text, memory.language))) for memory in known]
     usable = [(m, r) for m, r in related if m.state in ("active", "held")]
-    same = [m for m, r in usable if r in ("same", "less")]
-    same = same or [m for m, r in related if r == "same"]
-    if same:
+    if same := [m for m, r in usable if r in ("same", "less")]:
         return Verdict(action="confirm", known=same[0])
-    against = [m for m, r in usable if r == "contrary"]
-    if against:
-        guarded = [m for m in against if m.pinned or m.confirmed_at or m.origin != "extracted"]
-        if guarded and not trusted:
-            return Verdict(action="ask", known=guarded[0], why="it speaks against what is known")
-        return Verdict(action="add", supersedes=against)
+    against = tuple(m for m, r in usable if r == "contrary")
+    guarded = [m for m in against if m.pinned or m.confirmed_at or m.origin != "extracted"]
+    asked = bool(guarded) and not trusted
+    why = _AGAINST if asked else ""
+    if waiting := [m for m, r in related if r == "same"]:
+        # What waits, or was put away, counts from now on, unless it speaks against what is guarded.
+        if asked:
+            return Verdict(action="wait", known=waiting[0], why=why)
+        return Verdict(action="confirm", known=waiting[0], supersedes=against)
+    if asked:
+        return Verdict(action="ask", known=guarded[0], why=why)
     fuller = [m for m, r in usable if r == "more"]
-    if fuller and trusted:
+    if fuller and trusted and not against:
         return Verdict(action="update", known=fuller[0])
-    return Verdict(action="add")
+    return Verdict(action="add", supersedes=against)

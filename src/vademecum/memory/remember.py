@@ -9,7 +9,7 @@ from datetime import date, datetime
 import regex
 
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, SecretRefused, ServiceAway, UsageError
-from vademecum.memory.compare import Fact, fact, fingerprint_words, judge
+from vademecum.memory.compare import Fact, fact, judge
 from vademecum.memory.recall import MemoryParts
 from vademecum.memory.words import asked_terms, content, keyword_row
 from vademecum.model.embedding import FloatArray, check_vectors
@@ -203,7 +203,7 @@ def kind_of(text: str) -> Kind:
 
 def keys_of(scope: Scope, own: Fact, language: str) -> Keys:
     """Return what finds the neighbours of a fact among the person's memories."""
-    digest = hashlib.blake2b(fingerprint_words(own.text).encode(), digest_size=16)
+    digest = hashlib.blake2b(own.fingerprint.encode(), digest_size=16)
     asked = asked_terms(content(own.text), RULED | {language}, scope)
     shared = sorted({term for same in asked[:_MOST_SHARED] for term in same})
     topic = own.said.topic if own.said is not None else ""

@@ -1,5 +1,6 @@
 """What is an embedding, and in which space may it be compared?"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -81,6 +82,16 @@ def check_vectors(vectors: FloatArray, *, count: int, dimension: int) -> None:
         )
     if not norms.all():
         raise EmbeddingInvalid("the embedder gave a zero vector", hint=_HINT)
+
+
+def check_states(encoded: Sequence["TokenStates"], *, count: int) -> None:
+    """Raise EmbeddingInvalid where a text has no token states, or states that are not finite."""
+    if len(encoded) != count:
+        raise EmbeddingInvalid(
+            f"the encoder gave {len(encoded)} texts, not {count}", hint="try again"
+        )
+    if not all(np.isfinite(own.states).all() for own in encoded):
+        raise EmbeddingInvalid("the encoder gave states that are not finite", hint="try again")
 
 
 def unit_vectors(vectors: FloatArray, *, count: int, dimension: int) -> FloatArray:

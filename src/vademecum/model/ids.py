@@ -15,6 +15,7 @@ TurnId = NewType("TurnId", uuid.UUID)
 TraceId = NewType("TraceId", uuid.UUID)
 MemoryId = NewType("MemoryId", uuid.UUID)
 KeyId = NewType("KeyId", uuid.UUID)
+FeedbackId = NewType("FeedbackId", uuid.UUID)
 
 
 def new_uuid() -> uuid.UUID:

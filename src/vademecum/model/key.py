@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
-from vademecum.model.ids import KeyId
+from vademecum.model.ids import KeyId, Tenant
 from vademecum.model.principal import Scope
 
 Permission = Literal["read", "write", "memory", "admin"]
@@ -56,3 +56,11 @@ class Caller:
     permissions: frozenset[Permission]
     expires_at: datetime | None
     wait: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revoked:
+    """A key that was ended, for the ledger: a backup from before must not open it again."""
+
+    tenant: Tenant
+    id: KeyId

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from vademecum.model.conversation import Turn
 from vademecum.model.filter import Filter
 from vademecum.model.ids import ConversationId
 from vademecum.model.memory import Stage
@@ -38,7 +39,8 @@ class Ask:
     the default or for whom the conversation is with; memories are those of that persona. `stage`
     is how well the person is known, None where that is told from their turns; `zone` is their time
     zone, an IANA name, which tells what day it is for them. `again` answers the
-    conversation's last question, which is `question`, once more.
+    conversation's last question, which is `question`, once more. `said` is what was said before a
+    temporary one, where whoever asks keeps it.
     """
 
     question: str
@@ -51,9 +53,12 @@ class Ask:
     stage: Stage | None = None
     zone: str = ""
     again: bool = False
+    said: tuple[Turn, ...] = ()
 
     def __post_init__(self) -> None:
         if self.temporary and (self.conversation_id is not None or self.again):
             raise ValueError("a temporary question belongs to no conversation")
+        if self.said and not self.temporary:
+            raise ValueError("what was said before stands in the conversation")
         if self.again and self.conversation_id is None:
             raise ValueError("to ask again needs a conversation")

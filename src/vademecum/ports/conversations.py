@@ -25,14 +25,16 @@ class TalkStore(Protocol):
         language: str,
         zone: str = "",
         again: bool = False,
+        new: bool = True,
     ) -> Begun:
         """Save a question, keep the place of its answer, and return what was said before. `zone`
         is the speaker's time zone, an IANA name, "" where it is not known.
 
-        The conversation is made where it is new, with `persona` or the default one. `again` asks
+        Where it may be `new`, the conversation is made if it is not there, with `persona` or the
+        default one. `again` asks
         the last question once more: it is not saved a second time, and stands in no past.
-        Raises: ConversationNotFound, where it is somebody else's or another persona's, or where
-        there is nothing to ask again.
+        Raises: ConversationNotFound, where it is somebody else's or another persona's, not there,
+        or where there is nothing to ask again.
         """
         ...
 

@@ -45,11 +45,13 @@ class Keys:
 class Verdict:
     """How a memory that is offered stands to what is known.
 
-    add: it is new; `supersedes` are history from now on. confirm: `known` says it already.
-    update: `known` takes the new text. ask: it is kept pending, beside what it speaks against.
+    add: it is new; `supersedes` are history from now on. confirm: `known` says it already, and
+    takes the place of `supersedes` where it did not count before. update: `known` takes the new
+    text. ask: it is kept pending, beside what it speaks against. wait: `known` says it, and goes on
+    waiting.
     """
 
-    action: Literal["add", "confirm", "update", "ask"]
+    action: Literal["add", "confirm", "update", "ask", "wait"]
     known: Memory | None = None
     supersedes: Sequence[Memory] = ()
     why: str = ""
@@ -155,8 +157,13 @@ class MemoryStore(Protocol):
         superseded by it. `keys` are of the text that it has afterwards. Raises: MemoryNotFound."""
         ...
 
-    async def forget(self, scope: Scope, memory_id: MemoryId) -> None:
-        """Erase a memory, its versions and its index rows. Raises: MemoryNotFound."""
+    async def forget(self, scope: Scope, memory_id: MemoryId, said: Sequence[TurnId] = ()) -> None:
+        """Erase a memory, its versions and its index rows; the turns `said`, which nobody has
+        learned from yet, are not learned from any more. Raises: MemoryNotFound."""
+        ...
+
+    async def unlearned(self, scope: Scope, persona: str) -> dict[TurnId, str]:
+        """Return what the person said that nobody has learned from yet: the newest 200 turns."""
         ...
 
     async def get(self, scope: Scope, memory_id: MemoryId) -> Memory:

@@ -54,6 +54,11 @@ class PostgresPeople:
             await connection.execute(_SQL["erase"], keys)
             named = await _rename(connection, keys)
             after = await _held(connection, keys)
+            if until is not None:
+                # A row that tells no time and is still there hangs on one that was made later.
+                for row in await (await connection.execute(_SQL["timeless"])).fetchall():
+                    before[row["name"]] -= after[row["name"]]
+                    after[row["name"]] = 0
         return [*counted(before, after), *counted(named, {})]
 
     async def settle(self, erasure: Erasure, blobs_left: Sequence[str]) -> None:

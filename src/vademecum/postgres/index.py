@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import psycopg
 from pgvector import HalfVector
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
@@ -15,7 +16,7 @@ from vademecum.model.index import EXACT_BELOW, DenseHits, IndexGeneration, Selec
 from vademecum.model.passage import Hit
 from vademecum.model.principal import Scope
 from vademecum.postgres.filter import compiled
-from vademecum.postgres.pool import Connection, Pool
+from vademecum.postgres.pool import Connection, Pool, away
 from vademecum.postgres.queries import load
 from vademecum.postgres.revision import sparse
 from vademecum.postgres.unit_of_work import collections_of, transaction
@@ -93,17 +94,23 @@ class PostgresIndex:
 
     @asynccontextmanager
     async def reading(self, scope: Scope) -> AsyncIterator["PostgresIndexReader"]:
-        async with transaction(self._pool, scope) as connection:
-            yield PostgresIndexReader(
-                connection,
-                place={
-                    "generation": self._generation.id,
-                    "collections": collections_of(scope),
-                    "exact_below": self._exact_below,
-                    "fewest": _FEWEST_OF_LANGUAGE,
-                    "sampled": SAMPLED,
-                },
-            )
+        """See `Index.reading`. Whatever the database's fault, it means that the index is away, and
+        never that a question cannot be answered."""
+        try:
+            async with transaction(self._pool, scope) as connection:
+                yield self._reader(scope, connection)
+        except psycopg.Error as error:
+            raise away(error) from error
+
+    def _reader(self, scope: Scope, connection: Connection) -> "PostgresIndexReader":
+        place = {
+            "generation": self._generation.id,
+            "collections": collections_of(scope),
+            "exact_below": self._exact_below,
+            "fewest": _FEWEST_OF_LANGUAGE,
+            "sampled": SAMPLED,
+        }
+        return PostgresIndexReader(connection, place=place)
 
 
 class PostgresIndexReader:

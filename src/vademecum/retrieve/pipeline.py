@@ -1,17 +1,19 @@
 """How does a query become passages? Read `retrieve` from top to bottom."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+import math
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 
+from vademecum.deadline import answered, within
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
-from vademecum.model.embedding import FloatArray, TokenStates, check_vectors
+from vademecum.model.embedding import FloatArray, TokenStates, check_states, check_vectors
 from vademecum.model.ids import ChunkId
 from vademecum.model.index import DenseHits, Selection
-from vademecum.model.passage import ConfirmedChunk, Passage, Retrieval, Signals
+from vademecum.model.passage import ConfirmedChunk, Hit, Passage, Retrieval, Signals
 from vademecum.model.principal import Scope
 from vademecum.model.query import Query
 from vademecum.ports.clock import Clock
@@ -89,7 +91,7 @@ class _Notes:
         """Return what `work` gives, or `empty` where it fails or takes too long, noting it."""
         started = self.clock.monotonic()
         try:
-            return await asyncio.wait_for(work, seconds)
+            return await within(work, seconds)
         except TimeoutError:
             self.degraded.append(f"{name}: DEADLINE")
             return empty
@@ -98,6 +100,13 @@ class _Notes:
             return empty
         finally:
             self.timings[name] = 1000 * (self.clock.monotonic() - started)
+
+    def finite(self, name: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """Return the hits whose scores are numbers: another would upset every ordering."""
+        kept = tuple(hit for hit in hits if math.isfinite(hit.score))
+        if len(kept) < len(hits):
+            self.degraded.append(f"{name}: not finite")
+        return kept
 
 
 async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieval:
@@ -109,7 +118,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     dense, keyword = await _legs(parts, narrowed, query, notes)
     fused = fuse(parts.ranking.fusion, query.mode, dense.hits, keyword)
     confirming = parts.clock.monotonic()
-    confirmed, signs = await _read(parts, narrowed, query, fused, dense.states)
+    confirmed, signs = await _read(parts, narrowed, query, fused, dense.states, notes)
     notes.timings["confirm"] = 1000 * (parts.clock.monotonic() - confirming)
     signals = {item: fused[item] for item in fused if item in confirmed}
     reranking = parts.clock.monotonic()
@@ -145,12 +154,16 @@ async def _legs(
     async def dense() -> _DenseLeg:
         vector, states = await _encode(parts, query.text)
         async with parts.index.reading(scope) as reader:
-            hits = await reader.search_dense(vector, selection, k)
-        return _DenseLeg(hits=hits, states=states)
+            found = await reader.search_dense(vector, selection, k)
+        hits = notes.finite("dense", found.hits)
+        low = found.low if found.low is not None and math.isfinite(found.low) else None
+        return _DenseLeg(hits=replace(found, hits=hits, low=low), states=states)
 
     async def keyword() -> KeywordHits:
         async with parts.index.reading(scope) as reader:
-            return await keyword_leg(reader, scope.tenant, query.text, selection, k)
+            found = await keyword_leg(reader, scope.tenant, query.text, selection, k)
+        hits = notes.finite("keyword", found.hits)
+        return KeywordHits(hits=hits, shares={h.chunk_id: found.shares[h.chunk_id] for h in hits})
 
     asked = bool(query.text.strip()) and query.k > 0
     return await asyncio.gather(
@@ -171,14 +184,16 @@ async def _encode(parts: RetrieveParts, text: str) -> tuple[FloatArray, TokenSta
         encoded = await parts.encoder.encode([text], "query")
         rows = np.array([states.vector for states in encoded], np.float32)
         check_vectors(rows.reshape(len(encoded), dimension), count=1, dimension=dimension)
+        check_states(encoded, count=1)
         return encoded[0].vector, encoded[0]
     vectors = await parts.embedder.embed([text], "query")
     check_vectors(vectors, count=1, dimension=dimension)
     try:
-        (states,) = await parts.encoder.encode([text], "query")
+        encoded = await parts.encoder.encode([text], "query")
+        check_states(encoded, count=1)
     except (EmbeddingInvalid, ModelUnusable):
         return vectors[0], None
-    return vectors[0], states
+    return vectors[0], encoded[0]
 
 
 async def _read(
@@ -187,15 +202,18 @@ async def _read(
     query: Query,
     fused: Mapping[ChunkId, Signals],
     states: TokenStates | None,
+    notes: _Notes,
 ) -> tuple[dict[ChunkId, ConfirmedChunk], Mapping[ChunkId, bytes]]:
     """Return the best candidates as the store confirms them, and the token states of those that
-    are reranked: read at the same time."""
+    are reranked, {} where the index gives none: read at the same time. Raises: DatabaseAway."""
+    seconds = parts.ranking.leg_seconds
     wanted = max(query.k, RERANKED) if fused and query.k else 0
     order = list(fused)
-    confirming = _confirmed(parts.store, scope, order, wanted, query)
+    confirming = answered(_confirmed(parts.store, scope, order, wanted, query), seconds)
     if states is None or not parts.ranking.rerank or query.mode != "hybrid":
         return await confirming, {}
-    return await asyncio.gather(confirming, _signs(parts.index, scope, order[: RERANKED + _SPARE]))
+    reading = _signs(parts.index, scope, order[: RERANKED + _SPARE])
+    return await asyncio.gather(confirming, notes.timed("signs", reading, {}, seconds))
 
 
 async def _confirmed(

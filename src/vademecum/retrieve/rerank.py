@@ -17,8 +17,8 @@ _WEIGHT, _WEIGHT_MIXED, _WEIGHT_ACROSS = 1.0, 2.0, 3.0
 def late_interaction(
     query: TokenStates, centre: FloatArray, signs: Mapping[ChunkId, bytes]
 ) -> dict[ChunkId, float]:
-    """Return MaxSim (-1..1) of each candidate whose token states are there; `centre` (d,) is the
-    usual state of the query's language."""
+    """Return MaxSim (-1..1) of each candidate whose token states are there, and are whole; `centre`
+    (d,) is the usual state of the query's language."""
     asked = normalised(query.states, centre)
     if not len(asked):
         return {}
@@ -26,6 +26,7 @@ def late_interaction(
     return {
         item: maxsim(asked, unpacked_signs(packed, dimension), query.weights)
         for item, packed in signs.items()
+        if len(packed) % -(-dimension // 8) == 0
     }
 
 

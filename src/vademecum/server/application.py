@@ -8,20 +8,26 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from vademecum.app import App
 from vademecum.errors import NotFound, UsageError, VademecumError
 from vademecum.model.key import Rate
+from vademecum.server import mcp
 from vademecum.server.api import (
     conversations,
     documents,
+    feedback,
     health,
     keys,
     memories,
+    operations,
     people,
     search,
     traces,
 )
+from vademecum.server.compatible import openai, retrieval
 from vademecum.server.gate import Gate, Rules
 from vademecum.server.leaving import Gone
+from vademecum.server.metrics import Metrics
 from vademecum.server.problems import INTERNAL, problem
 from vademecum.server.routes import Route
 from vademecum.server.service import Service
@@ -29,12 +35,16 @@ from vademecum.server.streams import Limits, Streams
 from vademecum.server.web import assets
 from vademecum.server.web.pages import ask, inspect, memory, sign_in, sources, status
 from vademecum.server.web.site import error_page
-from vademecum.settings import LimitsSettings, ServerSettings
+from vademecum.settings import LimitsSettings, Loaded, ServerSettings
 
-_API = (health, search, documents, conversations, memories, people, keys, traces)
+_API = (
+    health, search, documents, conversations, memories, people, keys, traces, feedback, operations,
+)  # fmt: skip
+_COMPATIBLE = (openai, retrieval, mcp)
 _PAGES = (assets, sign_in, ask, sources, memory, inspect, status)
-_PARTS = (*_API, *_PAGES)
+_PARTS = (*_API, *_COMPATIBLE, *_PAGES)
 ROUTES: tuple[Route, ...] = tuple(route for part in _PARTS for route in part.routes.all)
+_SEE = "see /api/openapi.json"
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -48,6 +58,7 @@ def application(service: Service) -> ASGIApp:
             route.endpoint,
             methods=[route.method],
             response_class=Response,
+            include_in_schema=not route.page,
             **route.options,
         )
     api.add_exception_handler(VademecumError, _told)
@@ -56,13 +67,16 @@ def application(service: Service) -> ASGIApp:
     api.add_exception_handler(Gone, _nobody)
     api.add_exception_handler(Exception, _broken)
     settings = service.loaded.settings
-    return Gate(
-        api,
-        ROUTES,
-        service.app.catalogue.keyring,
-        rules_of(settings.server, settings.limits),
-        error_page,
-    )
+    rules = rules_of(settings.server, settings.limits)
+    keyring = service.app.catalogue.keyring
+    return Gate(api, ROUTES, keyring, rules, service.metrics, error_page)
+
+
+def service_over(app: App, loaded: Loaded) -> Service:
+    """Return what every request has at hand, of an opened App and its settings."""
+    metrics = Metrics()
+    streams = streams_of(loaded.settings.server, loaded.settings.limits, metrics)
+    return Service(app=app, streams=streams, metrics=metrics, loaded=loaded)
 
 
 def rules_of(server: ServerSettings, limits: LimitsSettings) -> Rules:
@@ -86,14 +100,15 @@ def _a_minute(kind: str, count: int) -> Rate:
     return Rate(kind=kind, per_minute=count, burst=count)
 
 
-def streams_of(server: ServerSettings, limits: LimitsSettings) -> Streams:
+def streams_of(server: ServerSettings, limits: LimitsSettings, metrics: Metrics) -> Streams:
     return Streams(
         Limits(
             total=limits.answer_seconds,
             idle=limits.idle_seconds,
             each=limits.streams,
             grace=server.grace_seconds,
-        )
+        ),
+        metrics,
     )
 
 
@@ -104,7 +119,9 @@ async def _told(request: Request, error: Exception) -> Response:
 
 def _answer(request: Request, error: VademecumError) -> Response:
     """Return an error in the form of what was asked for: a page's, or a program's."""
-    return error_page(request, error) if request.state.route.page else problem(error)
+    if request.state.route.page:
+        return error_page(request, error)
+    return problem(error, request.url.path)
 
 
 async def _not_valid(request: Request, error: Exception) -> Response:
@@ -114,7 +131,7 @@ async def _not_valid(request: Request, error: Exception) -> Response:
     place = ".".join(str(part) for part in _sequence(first[0]["loc"])[1:]) if first else ""
     reason = str(first[0]["msg"]).lower() if first else "not valid"
     what = f"{place} is not valid" if place else "the body is not valid"
-    return _answer(request, UsageError(f"{what}: {reason}", hint="see /api/openapi.json"))
+    return _answer(request, UsageError(f"{what}: {reason}", hint=_SEE))
 
 
 def _sequence(value: object) -> tuple[object, ...]:
@@ -127,8 +144,8 @@ async def _framework(request: Request, error: Exception) -> Response:
     if isinstance(error.__cause__, VademecumError):
         return _answer(request, error.__cause__)
     if error.status_code == 404:
-        return _answer(request, NotFound("there is nothing here", hint="see /api/openapi.json"))
-    return _answer(request, UsageError("the request cannot be read", hint="see /api/openapi.json"))
+        return _answer(request, NotFound("there is nothing here", hint=_SEE))
+    return _answer(request, UsageError("the request cannot be read", hint=_SEE))
 
 
 async def _nobody(_request: Request, _error: Exception) -> Response:

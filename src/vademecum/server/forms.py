@@ -4,17 +4,31 @@ from datetime import date
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from vademecum.model.document import DEFAULT_COLLECTION
+from vademecum.model.feedback import Reason, Verdict
 from vademecum.model.filter import Filter, all_of
 from vademecum.model.filter_json import parse_filter
 from vademecum.model.key import Permission
 from vademecum.model.memory import DEFAULT_PERSONA, Kind, Stage
 from vademecum.model.query import Mode
 
+
+def storable(text: str) -> str:
+    """Return a name as it is; what no database can hold is none. Texts are cleaned instead."""
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("it holds a character that is none")
+    return text
+
+
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000, pattern=r"\S")]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
+Short = Annotated[str, StringConstraints(min_length=1, max_length=2_000), AfterValidator(storable)]
+Name = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=200, pattern=r"\S"),
+    AfterValidator(storable),
+]
 Scalar = str | int | float | bool | None
 
 
@@ -99,13 +113,13 @@ class RecallForm(Form):
 class DocumentForm(Form):
     """A document as text. `version` is the source's own count of it."""
 
-    uri: Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
+    uri: Short
     text: Annotated[str, StringConstraints(max_length=20_000_000)]
     collection: Name = DEFAULT_COLLECTION
     access: list[Name] | None = Field(default=None, max_length=64)
     metadata: dict[str, Scalar] = Field(default_factory=dict, max_length=100)
     language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")] | None = None
-    title: Annotated[str, StringConstraints(max_length=1_000)] | None = None
+    title: Short | None = None
     version: int | None = Field(default=None, ge=0, le=2**63 - 1)
     chunker: Name | None = None
     wait: bool = False
@@ -125,3 +139,12 @@ class PurgeForm(Form):
 
     principal: Name | None = None
     dry_run: bool = False
+
+
+class FeedbackForm(Form):
+    """What somebody thinks of the answer of a trace."""
+
+    trace_id: UUID
+    verdict: Verdict
+    reason: Reason = ""
+    note: Annotated[str, StringConstraints(max_length=2_000), AfterValidator(storable)] = ""

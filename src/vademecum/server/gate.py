@@ -5,6 +5,7 @@ Whatever fails beyond is turned into one clear answer here: the server's edge.
 """
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
@@ -12,6 +13,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 import regex
+import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -29,6 +31,8 @@ from vademecum.errors import (
 from vademecum.keyring import Keyring
 from vademecum.model.ids import new_uuid
 from vademecum.model.key import Caller, Rate
+from vademecum.server.logs import REQUEST_ID
+from vademecum.server.metrics import Metrics
 from vademecum.server.problems import INTERNAL, problem
 from vademecum.server.routes import Found, Route, Spending, find
 
@@ -38,6 +42,7 @@ SECURE_COOKIE = "__Host-vade"
 _REQUEST_ID = regex.compile(r"[A-Za-z0-9._-]{1,64}")
 _LOOKING = ("GET", "HEAD", "OPTIONS")
 _log = logging.getLogger(__name__)
+_access = structlog.stdlib.get_logger("vademecum.access")
 
 # Nothing is loaded from elsewhere, nothing runs that did not come as a file of ours.
 _POLICY = (
@@ -88,12 +93,14 @@ class Gate:
         routes: Sequence[Route],
         keyring: Keyring,
         rules: Rules,
+        metrics: Metrics,
         error_page: ErrorPage,
     ) -> None:
         self._app = app
         self._routes = routes
         self._keyring = keyring
         self._rules = rules
+        self._metrics = metrics
         self._error_page = error_page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,6 +109,15 @@ class Gate:
             return
         answering = _Answering(send, _request_id(scope), secure=scope["scheme"] == "https")
         scope.setdefault("state", {})["request_id"] = answering.request_id
+        identity = REQUEST_ID.set(answering.request_id)
+        began = time.monotonic()
+        try:
+            await self._answer(scope, receive, answering)
+        finally:
+            self._note(scope, answering, time.monotonic() - began)
+            REQUEST_ID.reset(identity)
+
+    async def _answer(self, scope: Scope, receive: Receive, answering: "_Answering") -> None:
         try:
             refusal = await self._enter(scope)
             if refusal is None:
@@ -117,6 +133,22 @@ class Gate:
         if not answering.begun:
             await refusal(scope, receive, answering.send)
 
+    def _note(self, scope: Scope, answering: "_Answering", seconds: float) -> None:
+        """Count a request, and write its line: its route, not its path, which may name things."""
+        state = scope["state"]
+        route: Route | None = state.get("route")
+        caller: Caller | None = state.get("caller")
+        path = route.path if route else ""
+        self._metrics.request(path, answering.status, seconds)
+        _access.info(
+            "request",
+            method=scope["method"],
+            route=path,
+            status=answering.status,
+            ms=round(1000 * seconds),
+            key_id=str(caller.key_id) if caller else "",
+        )
+
     async def _enter(self, scope: Scope) -> Response | None:
         """Put caller and route into the request's state; return the answer of whoever stays out."""
         headers = Headers(scope=scope)
@@ -124,10 +156,12 @@ class Gate:
             raise UsageError(
                 "this server is not called by that name", hint="add it to the setting server.hosts"
             )
+        if b"%00" in scope.get("query_string", b"") or "\0" in scope["path"]:
+            raise UsageError("a NUL stands in the address", hint="leave it out")
         route = _only(find(self._routes, scope["method"], scope["path"]))
         scope["state"]["route"] = route
         credential = _credential(headers)
-        if route.permission is None:
+        if route.permission is None or (route.loopback and _from_here(scope, headers)):
             scope["state"]["caller"] = None
             return _too_large(headers, route)
         if credential is None:
@@ -154,7 +188,7 @@ class Gate:
         looking = "text/html" in Headers(scope=scope).get("accept", "")
         if route.page if route is not None else looking:
             return self._error_page(Request(scope), error, wait=wait)
-        return problem(error, wait=wait)
+        return problem(error, scope["path"], wait=wait)
 
 
 class _Answering:
@@ -164,11 +198,13 @@ class _Answering:
         self._send = send
         self.request_id = request_id
         self.begun = False
+        self.status = 0
         self._secure = secure
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
+            self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self.request_id
             for name, value in _HEADERS.items():
@@ -177,6 +213,13 @@ class _Answering:
             if self._secure:
                 headers["Strict-Transport-Security"] = "max-age=31536000"
         await self._send(message)
+
+
+def _from_here(scope: Scope, headers: Headers) -> bool:
+    """Tell whether this machine itself asks, and no proxy on it for another."""
+    client = scope.get("client")
+    forwarded = any(name in headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+    return client is not None and client[0] in ("127.0.0.1", "::1") and not forwarded
 
 
 def _request_id(scope: Scope) -> str:
@@ -245,13 +288,13 @@ def _sign_in(scope: Scope, route: Route, message: str, hint: str) -> Response:
     """Return what somebody without a good credential gets: a page leads to the door."""
     if route.page and scope["method"] == "GET":
         return RedirectResponse("/sign-in", 303)
-    return problem(Unauthenticated(message, hint=hint))
+    return problem(Unauthenticated(message, hint=hint), scope["path"])
 
 
 def _too_large(headers: Headers, route: Route) -> Response | None:
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > route.most_bytes:
-        return problem(_limit(route.most_bytes))
+        return problem(_limit(route.most_bytes), route.path)
     return None
 
 

@@ -73,12 +73,21 @@ def problem_json(error: VademecumError) -> dict[str, Any]:
     }
 
 
-def problem(error: VademecumError, *, wait: float | None = None) -> Response:
-    """Return an error as a response. `wait` is in how many seconds to come again."""
+def openai_error(error: VademecumError) -> dict[str, Any]:
+    """Return an error as the OpenAI API says one."""
+    kind = "invalid_request_error" if status_of(error) < 500 else "server_error"
+    return {"error": {"message": str(error), "type": kind, "code": error.code, "param": None}}
+
+
+def problem(error: VademecumError, path: str, *, wait: float | None = None) -> Response:
+    """Return an error as a response to a request of a path. `wait` is in how many seconds to come
+    again."""
     status = status_of(error)
     headers = {}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if status in (429, 503):
         headers["Retry-After"] = str(max(1, round(wait or _AGAIN_SECONDS)))
+    if path.startswith("/v1/"):
+        return Json(openai_error(error), status, headers)
     return Json(problem_json(error), status, headers, MEDIA_TYPE)

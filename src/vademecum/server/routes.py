@@ -35,6 +35,7 @@ class Route:
     most_bytes: int
     endpoint: Endpoint
     page: bool
+    loopback: bool
     options: dict[str, Any]
     pattern: regex.Pattern[str] = field(repr=False)
 
@@ -55,10 +56,12 @@ class Routes:
         audit: Audit = "none",
         most_bytes: int = 64 * KILOBYTE,
         page: bool = False,
+        loopback: bool = False,
         **options: Any,
     ) -> Callable[[Endpoint], Endpoint]:
         """Declare what the decorated function answers. A `page` is for people: who has no
-        credential is sent to sign in. `options` go to the framework."""
+        credential is sent to sign in. With `loopback` this machine itself needs none. `options`
+        go to the framework."""
 
         def declare(endpoint: Endpoint) -> Endpoint:
             pattern, _, _ = compile_path(path)
@@ -72,6 +75,7 @@ class Routes:
                     most_bytes=most_bytes,
                     endpoint=endpoint,
                     page=page,
+                    loopback=loopback,
                     options=options,
                     pattern=regex.compile(pattern.pattern),
                 )

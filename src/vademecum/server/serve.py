@@ -13,7 +13,8 @@ import uvicorn
 from vademecum.app import App
 from vademecum.errors import Forbidden, InvalidSetting, ServiceAway
 from vademecum.keyring import keep_admin_key
-from vademecum.server.application import application, streams_of
+from vademecum.server import logs
+from vademecum.server.application import application, service_over
 from vademecum.server.service import Service
 from vademecum.settings import Loaded, ServerSettings
 from vademecum.worker.loop import work
@@ -46,8 +47,9 @@ async def serve(
     """
     settings = loaded.settings.server
     first_key = await _first_key(app, loaded)
-    streams = streams_of(settings, loaded.settings.limits)
-    service = Service(app=app, streams=streams, loaded=loaded)
+    logs.configure(loaded.settings.log.level)
+    service = service_over(app, loaded)
+    streams = service.streams
     listening = _listen(settings)
     server = uvicorn.Server(_configuration(service, settings))
     stopping = stop or asyncio.Event()

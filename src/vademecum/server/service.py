@@ -9,6 +9,7 @@ from fastapi import Depends, Request
 from vademecum.app import App
 from vademecum.model.key import Caller
 from vademecum.model.principal import Scope
+from vademecum.server.metrics import Metrics
 from vademecum.server.streams import Streams
 from vademecum.settings import Loaded
 
@@ -19,6 +20,7 @@ class Service:
 
     app: App
     streams: Streams
+    metrics: Metrics
     loaded: Loaded
 
     @property

@@ -16,6 +16,7 @@ from vademecum import interface
 from vademecum.errors import ServiceAway, TooMany, Unauthenticated, VademecumError
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.ids import KeyId
+from vademecum.server.metrics import Metrics
 
 # Sentences that may wait for a slow reader, and for how long the last of them waits.
 _WAITING = 16
@@ -38,8 +39,9 @@ class Limits:
 class Streams:
     """The answers that are being written in this process."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, metrics: Metrics) -> None:
         self._limits = limits
+        self._metrics = metrics
         self._open: Counter[KeyId] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
@@ -68,6 +70,7 @@ class Streams:
                 "this key has too many answers under way", hint="wait for one of them to end"
             )
         self._open[key_id] += 1
+        self._metrics.streams.inc()
         queue: asyncio.Queue[Event | VademecumError | None] = asyncio.Queue(_WAITING)
         task = asyncio.create_task(_write(events, queue))
         self._tasks.add(task)
@@ -79,6 +82,7 @@ class Streams:
         finally:
             # Not awaited: whoever left may have been cancelled, and the task keeps what it wrote.
             task.cancel()
+            self._metrics.streams.dec()
             self._open[key_id] -= 1
             if not self._open[key_id]:
                 del self._open[key_id]
@@ -103,6 +107,8 @@ class Streams:
                     raise Unauthenticated("this key was revoked", hint="use another")
             if not isinstance(event, _Nothing):
                 last = now
+                if isinstance(event, Done):
+                    self._metrics.answer(event.answer)
                 yield event
             self._check(now - began, now - last)
 

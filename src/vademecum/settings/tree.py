@@ -183,6 +183,30 @@ class ServerSettings(_Section):
     )
 
 
+class OidcClaims(_Section):
+    principal: str = Field(default="sub", description="the claim that names the person")
+    labels: str = Field(default="groups", description="the claim with their groups; empty = none")
+    tenant: str = Field(default="", description="the claim with their tenant; empty = the one set")
+
+
+class OidcSettings(_Section):
+    issuer: str = Field(default="", description="the address of the issuer; empty = off")
+    client_id: str = Field(default="", description="the name by which it knows this server")
+    client_secret: SecretStr | None = Field(
+        default=None, description="the secret that goes with it"
+    )
+    claims: OidcClaims = OidcClaims()
+    tenant: str = Field(default="default", description="whose data, without a claim")
+    scopes: str = Field(default="read,memory", description="what whoever signs in may do")
+    operators: str = Field(
+        default="", description="the label whose holders are operators; empty = nobody"
+    )
+
+
+class AuthSettings(_Section):
+    oidc: OidcSettings = OidcSettings()
+
+
 class LimitsSettings(_Section):
     requests_per_minute: int = Field(
         default=60, ge=1, description="searches, questions and changes of one key"
@@ -220,5 +244,6 @@ class Settings(_Section):
     conversation: ConversationSettings = ConversationSettings()
     retention: RetentionSettings = RetentionSettings()
     server: ServerSettings = ServerSettings()
+    auth: AuthSettings = AuthSettings()
     limits: LimitsSettings = LimitsSettings()
     log: LogSettings = LogSettings()

@@ -191,10 +191,13 @@ class InMemoryTalk:
         language: str,
         zone: str = "",
         again: bool = False,
+        new: bool = True,
     ) -> Begun:
         """See `ConversationStore.begin`; nothing is asked again here."""
         if again:
             raise NotImplementedError
+        if not new and conversation_id not in self._owners:
+            raise ConversationNotFound(f"there is no conversation {conversation_id}")
         if self._owners.setdefault(conversation_id, scope.principal) != scope.principal:
             raise ConversationNotFound(f"there is no conversation {conversation_id}")
         turns = self.said.setdefault(conversation_id, [])

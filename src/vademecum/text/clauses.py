@@ -19,7 +19,9 @@ _NOT = (
     r"|(?:em|en)\s+(?:caso|hipotese|modo|forma)\s+algum[as]?|de\s+(?:modo|forma)\s+algum[a]?"
     r"|nicht|kein\w*|pas|aucun\w*|niet|geen"
 )
-_WITHOUT = regex.compile(r"(?<!\p{L})(?:without|sem|sin|ohne|sans)\s")
+_WITHOUT = regex.compile(r"(?<!\p{L})(?:without|sem|sin|ohne|sans)\s(?!mas\b|mais\b|embargo)")
+# "Those who are not members": what is said of them is not denied.
+_RELATIVE = regex.compile(r"(?:who|that|which|quem|que|quien|quienes)(?:\s+se)?\s+(?:\p{L}+\s+)?$")
 _NOT_WORD = regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?:{_NOT})(?![\p{{L}}\p{{N}}])")
 # Scripts whose denials stand inside words or runs.
 _NOT_ANYWHERE = regex.compile(
@@ -90,6 +92,7 @@ def _clause(text: str, language: str, names: frozenset[str]) -> Clause:
         match.end()
         for match in _NOT_WORD.finditer(text)
         if not (language == "pt" and match.group() == "no")
+        and not _RELATIVE.search(text, 0, match.start())
     ]
     denials += [match.end() for match in _NOT_ANYWHERE.finditer(text)]
     forbidden = bool(_FORBIDDEN.search(text))

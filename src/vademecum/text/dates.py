@@ -93,6 +93,29 @@ class Day:
         return readings
 
 
+_ORDINAL_ALONE = regex.compile(
+    r"\b[Tt]he\s+(\d{1,2})(?:st|nd|rd|th)(?=\s*(?:$|[.,;:)]|\p{Ll}{2,4}\s))"
+)
+_SEASON = regex.compile(
+    rf"({_LETTERS})\s*(?:to|until|till|through|and|a|e|y|até|hasta|-|–)\s*({_LETTERS})"
+)
+
+
+def seasons(text: str) -> list[tuple[int, int]]:
+    """Return the (first, last) month of each span of months in a text: "November to February"."""
+    pairs = [
+        (_month(m[1], short=False), _month(m[2], short=False))
+        for m in _SEASON.finditer(plain(text), overlapped=True)
+    ]
+    return [(first, last) for first, last in pairs if first and last]
+
+
+def in_season(month: int, season: tuple[int, int]) -> bool:
+    """Return whether a month lies within a span of months, over the end of the year as well."""
+    first, last = season
+    return first <= month <= last if first <= last else month >= first or month <= last
+
+
 def days(text: str) -> tuple[list[Day], str]:
     """Return the days that a text names, and the text with blanks in their places."""
     text = plain(text)
@@ -105,6 +128,10 @@ def days(text: str) -> tuple[list[Day], str]:
                 start, end = match.span()
                 masked = masked[:start] + " " * (end - start) + masked[end:]
         text = masked
+    if found:  # "3 to 6 March ... the 9th" names no month again
+        months = [day.month for day in found]
+        for match in _ORDINAL_ALONE.finditer(text):
+            found += _valid(None, months[-1], match[1])
     return found, text
 
 

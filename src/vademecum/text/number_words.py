@@ -30,10 +30,21 @@ _SMALL = {
     900: "novecentos novecentas novecientos novecientas",
 }  # fmt: skip
 _VALUES = {word: value for value, words in _SMALL.items() for word in words.split()}
+# Of Hindi and Nepali, up to twenty.
+_INDIC = (
+    "दुई दो", "तीन", "चार", "पाँच पांच पाच", "छह छः", "सात", "आठ", "नौ", "दस दश", "ग्यारह एघार",
+    "बारह बाह्र", "तेरह तेह्र", "चौदह चौध", "पंद्रह पन्ध्र", "सोलह सोह्र", "सत्रह सत्र", "अठारह अठार",
+    "उन्नीस उन्नाइस", "बीस",
+)  # fmt: skip
+_VALUES |= {fold(word): n for n, words in enumerate(_INDIC, 2) for word in words.split()}
+# In Nepali "छ" is also "is": a number before what is counted by it.
+_SIX = regex.compile(r"(?<![\p{L}\p{M}])छ(?=\s*(?:वटा|जना|बजे|दिन|महिना|घण्टा|वर्ष))")
+_COUNTED = regex.compile(r"(?<=\p{L}|\p{M})(वटा|जना)(?![\p{L}\p{M}])")
 _HUNDRED = frozenset(["hundred", "cem", "cento", "cien", "ciento"])
 _THOUSAND = frozenset(["thousand", "mil"])
 _AMBIGUOUS = {("ten", "en"): 10, ("once", "es"): 11, ("dos", "es"): 2, ("doce", "es"): 12}
 _ONE = frozenset(["one", "um", "uma", "un", "uno", "una"])
+_PER_CENT = regex.compile(r"\bpor\s+c[ei]+nto$", regex.IGNORECASE)
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _CAPITAL_NEXT = regex.compile(r"\s+\p{Lu}")
 _CAPITAL_BEFORE = regex.compile(r"\p{Lu}[\p{L}\p{M}]*\s+$")
@@ -44,12 +55,19 @@ _BEFORE_ONE = regex.compile(r"-|\s+(?:e|y)\s+")
 def with_digits(text: str, language: str) -> str:
     """Return the text with its spelled numbers from two on in digits: `forty-eight` as `48`,
     `mil e duzentos` as `1200`. `language` decides of words such as "once"."""
+    if language in ("ne", "hi"):
+        text = _COUNTED.sub(r" \1", _SIX.sub("6", text))
     pieces: list[str] = []
     after = 0
     for start, end, value in _spelled(text, language):
         pieces += [text[after:start], str(value)]
         after = end
     return "".join([*pieces, text[after:]]) if pieces else text
+
+
+def is_number_word(word: str) -> bool:
+    """Return whether a word spells a number in one of the languages."""
+    return _value(fold(word), "") is not None
 
 
 def _spelled(text: str, language: str) -> list[tuple[int, int, int]]:
@@ -61,7 +79,7 @@ def _spelled(text: str, language: str) -> list[tuple[int, int, int]]:
         value = _value(word, language)
         if word in _ONE and run and _BEFORE_ONE.fullmatch(text, run[-1][1], match.start()):
             value = 1
-        if value is None or _is_in_name(text, match):
+        if value is None or _is_in_name(text, match) or _PER_CENT.search(text, 0, match.end()):
             continue
         if run and not _BETWEEN.fullmatch(text, run[-1][1], match.start()):
             _close(found, run)
@@ -83,6 +101,8 @@ def _value(word: str, language: str) -> int | None:
         return 100
     if word in _THOUSAND:
         return 1000
+    if word.endswith("teens"):
+        word = word[:-1]  # "the under-sixteens"
     return _VALUES.get(word) or _AMBIGUOUS.get((word, language))
 
 

@@ -15,12 +15,6 @@ _PASSIVE = regex.compile(
 )
 
 
-def swapped(claim: Sequence[Clause], source: Sequence[Clause]) -> bool:
-    """Return whether parts of the claim stand crosswise to the source's: two things have changed
-    places, or a number or name has moved to what another one belongs to."""
-    return _crossed(claim, source) or any(_moved(clause, source) for clause in claim)
-
-
 def inverted(claim: str, source: str, pairs: Sequence[tuple[Clause, Clause]]) -> bool:
     """Return whether a clause has the words of its source in mirrored order around a common one:
     "A sends it to B" beside "B sends it to A". Passives turn the order honestly."""
@@ -39,7 +33,7 @@ def matching(clause: Clause, source: Sequence[Clause]) -> Clause | None:
     return best
 
 
-def _crossed(claim: Sequence[Clause], source: Sequence[Clause]) -> bool:
+def swapped(claim: Sequence[Clause], source: Sequence[Clause]) -> bool:
     """Return whether two clauses of the claim are each put together from the same two clauses of
     the source, one from the one's beginning and the other's end, one the other way round."""
     for one, other in combinations(claim, 2):
@@ -60,34 +54,6 @@ def _only(words: Sequence[str], clause: Clause, other: Clause) -> bool:
     return any(_holds(clause, word) and not _holds(other, word) for word in words)
 
 
-def _moved(claim: Clause, source: Sequence[Clause]) -> bool:
-    """Return whether a number or name of the claim stands, in the source, in another clause than
-    what the claim says of it, which has one of its own there."""
-    for hard in claim.hard:
-        homes = [i for i, clause in enumerate(source) if _holds(clause, hard)]
-        if len(homes) != 1:
-            continue
-        home = source[homes[0]]
-        for place, clause in enumerate(source):
-            rivals = [h for h in clause.hard if not _holds(claim, h) and _like(h, hard)]
-            said = [
-                w
-                for w in claim.words
-                if w not in claim.hard and _holds(clause, w) and not _holds(home, w)
-            ]
-            # What is said earlier may hold for a later clause as well, which leaves it out.
-            if rivals and said and place > homes[0]:
-                elsewhere = any(
-                    _holds(other, word)
-                    for i, other in enumerate(source)
-                    if i not in (place, homes[0])
-                    for word in said
-                )
-                if not elsewhere:
-                    return True
-    return False
-
-
 def _mirrored(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     shared: list[int] = []
     for word in mine:
@@ -102,10 +68,6 @@ def _mirrored(mine: Sequence[str], theirs: Sequence[str]) -> bool:
         for middle in range(first + 1, len(shared))
         for last in range(middle + 1, len(shared))
     )
-
-
-def _like(one: str, other: str) -> bool:
-    return one[0].isdigit() == other[0].isdigit()
 
 
 def _holds(clause: Clause, word: str) -> bool:

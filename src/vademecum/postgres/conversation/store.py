@@ -60,13 +60,14 @@ class PostgresConversations:
         language: str,
         zone: str = "",
         again: bool = False,
+        new: bool = True,
     ) -> Begun:
         keys = _keys(scope, conversation_id) | {
             "persona": persona,
             "title": " ".join(question.split())[:_TITLE_LETTERS],
         }
         async with transaction(self._pool, scope) as connection:
-            if not again:
+            if new and not again:
                 await connection.execute(_SQL["insert_conversation"], keys)
             held = await (await connection.execute(_SQL["hold_conversation"], keys)).fetchone()
             if held is None:

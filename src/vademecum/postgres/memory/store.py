@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -63,9 +64,12 @@ class PostgresMemories:
             await _hold_turn(connection, scope, new.source.turn_id)
             known = await self._neighbours(connection, scope, new.persona, keys)
             verdict = judge(known)
+            if verdict.action == "wait" and verdict.known is not None:
+                return Remembered(outcome="pending", memory=verdict.known, why=verdict.why)
             if verdict.action == "confirm" and verdict.known is not None:
                 memory = await self._confirm(connection, scope, verdict.known, new)
-                return Remembered(outcome="confirmed", memory=memory)
+                others = () if new.pending else verdict.supersedes
+                return await self._supersede(connection, scope, memory, others, "confirmed")
             if verdict.action == "update" and verdict.known is not None:
                 text = Rewriting(
                     text=new.text,
@@ -105,22 +109,29 @@ class PostgresMemories:
                 memory = await self._rewrite(connection, scope, memory_id, text)
             if changes.confirmed:
                 memory = await self._confirm(connection, scope, memory, None)
-            replaced: tuple[MemoryId, ...] = ()
-            if text is not None or (changes.confirmed and found.state != "active"):
+            others: list[Memory] = []
+            counts = memory.state in ("active", "held")
+            if counts and (text is not None or (changes.confirmed and found.state != "active")):
                 known = await self._neighbours(connection, scope, found.persona, keys)
                 verdict = judge([other for other in known if other.id != memory_id])
                 others = [*verdict.supersedes, *([verdict.known] if verdict.known else [])]
-                replaced = tuple(other.id for other in others)
-                await self._supersede(connection, scope, memory, replaced)
-        return Remembered(outcome="updated", memory=memory, replaced=replaced)
+            return await self._supersede(connection, scope, memory, others, "updated")
 
-    async def forget(self, scope: Scope, memory_id: MemoryId) -> None:
+    async def unlearned(self, scope: Scope, persona: str) -> dict[TurnId, str]:
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(_SQL["unlearned"], _own(scope) | {"persona": persona})
+            return {TurnId(row["id"]): row["text"] async for row in cursor}
+
+    async def forget(self, scope: Scope, memory_id: MemoryId, said: Sequence[TurnId] = ()) -> None:
         own = _own(scope) | {"id": memory_id}
         async with transaction(self._pool, scope) as connection:
             await self._lock(connection, scope)
             buried = await connection.execute(_SQL["bury"], own | {"why": "asked"})
             if await buried.fetchone() is None:
                 raise _not_found(memory_id)
+            for turn_id in said:
+                values = _own(scope) | {"id": new_uuid(), "turn": turn_id}
+                await connection.execute(_SQL["bury_turn"], values)
             await connection.execute(_SQL["erase"], own)
 
     async def get(self, scope: Scope, memory_id: MemoryId) -> Memory:
@@ -227,30 +238,38 @@ class PostgresMemories:
         verdict: Verdict,
     ) -> Remembered:
         asked = verdict.action == "ask"
-        replaced = () if asked or new.pending else tuple(m.id for m in verdict.supersedes)
+        others = () if asked or new.pending else verdict.supersedes
         state = "pending" if asked or new.pending else "held" if new.held_until else "active"
         values = _values(new, keys) | {
             "id": new_uuid(),
             "state": state,
             "held_until": new.held_until if state == "held" else None,
-            # What was always shown is not lost when it changes.
-            "pinned": new.pinned or any(m.pinned for m in verdict.supersedes if replaced),
-            "replaces": bool(replaced),
+            "pinned": new.pinned,
+            "replaces": bool(others),
         }
         memory = await self._returned(connection, "insert", _own(scope) | values)
-        await self._supersede(connection, scope, memory, replaced)
         await index_memory(connection, self._generation, memory, row)
-        outcome: Outcome = (
-            "superseded" if replaced else "pending" if state == "pending" else "added"
-        )
-        return Remembered(outcome=outcome, memory=memory, replaced=replaced, why=verdict.why)
+        outcome: Outcome = "superseded" if others else "pending" if state == "pending" else "added"
+        done = await self._supersede(connection, scope, memory, others, outcome)
+        return replace(done, why=verdict.why)
 
     async def _supersede(
-        self, connection: Connection, scope: Scope, memory: Memory, ids: Sequence[MemoryId]
-    ) -> None:
+        self,
+        connection: Connection,
+        scope: Scope,
+        memory: Memory,
+        others: Sequence[Memory],
+        outcome: Outcome,
+    ) -> Remembered:
+        """Make the others history. What was always shown is not lost when it changes."""
+        ids = tuple(other.id for other in others)
         if ids:
             values = {"ids": list(ids), "by": memory.id, "true_until": memory.true_from}
             await connection.execute(_SQL["supersede"], _own(scope) | values)
+        if not memory.pinned and any(other.pinned for other in others):
+            own = _own(scope) | {"id": memory.id}
+            memory = await self._returned(connection, "keep_pinned", own)
+        return Remembered(outcome=outcome, memory=memory, replaced=ids)
 
     async def _confirm(
         self, connection: Connection, scope: Scope, known: Memory, new: NewMemory | None

@@ -50,6 +50,11 @@ def find_program(folder: Path, account: Account | None) -> Program:
     return Program(bin=installed, version=version)
 
 
+def installed_programs() -> Path:
+    """Return the folder of the installed programs. Raises: DatabaseAway if there are none."""
+    return _package_folder() / "pginstall" / "bin"
+
+
 def installed_version() -> str:
     """Return the version of the installed programs, empty if there are none or they do not run."""
     try:

@@ -26,6 +26,9 @@ SELECT store, held FROM person_rows(%(principal)s, %(until)s::timestamptz)
 -- name: erase
 SELECT erase_person(%(principal)s, %(until)s::timestamptz)
 
+-- name: timeless
+SELECT name FROM person_tables() WHERE made IS NULL
+
 -- name: names
 SELECT DISTINCT name FROM person_names() AS name
 

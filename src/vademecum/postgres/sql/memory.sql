@@ -112,6 +112,11 @@ SET state = 'superseded', held_until = NULL, known_until = now(), superseded_by 
 WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.id = ANY (%(ids)s::uuid[])
   AND m.state <> 'superseded'
 
+-- name: keep_pinned
+UPDATE memory m SET pinned = true, version = m.version + 1
+WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.id = %(id)s::uuid
+RETURNING *, state AS state_now
+
 -- name: confirm
 -- Whoever says a thing again means it now, also where it waited or was put away.
 UPDATE memory m
@@ -194,6 +199,19 @@ INSERT INTO memory_tombstone (tenant, memory, principal, source_turn, why)
 SELECT m.tenant, m.id, m.principal, m.source_turn, %(why)s FROM memory m
 WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.id = %(id)s::uuid
 RETURNING memory
+
+-- name: bury_turn
+-- No memory came of it yet, and none shall.
+INSERT INTO memory_tombstone (tenant, memory, principal, source_turn, why)
+VALUES (%(tenant)s, %(id)s::uuid, %(principal)s, %(turn)s::uuid, 'asked')
+
+-- name: unlearned
+SELECT t.id, t.text
+FROM conversation c JOIN turn t ON t.tenant = c.tenant AND t.conversation = c.id
+WHERE c.tenant = %(tenant)s AND c.principal = %(principal)s AND c.persona = %(persona)s
+  AND t.tenant = %(tenant)s AND t.role = 'user' AND t.position > c.learned_through
+ORDER BY t.position DESC
+LIMIT 200
 
 -- name: erase
 DELETE FROM memory m

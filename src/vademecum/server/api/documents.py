@@ -29,6 +29,29 @@ _ONE = "/api/v1/documents/{document_id}"
 _MOST_FILES = 100
 _MOST_FIELDS = 50
 _MOST_PAGE = 500
+_ACCEPTED: dict[int | str, dict[str, Any]] = {202: {"description": "accepted, not yet searchable"}}
+_FILES = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                        "collection": {"type": "string"},
+                        "access": {"type": "array", "items": {"type": "string"}},
+                        "metadata": {"type": "string", "description": "a JSON object"},
+                        "language": {"type": "string"},
+                        "chunker": {"type": "string"},
+                        "wait": {"type": "string", "enum": ["true", "false"]},
+                    },
+                }
+            }
+        },
+    }
+}
 
 
 @routes.add("GET", "/api/v1/documents", permission="read", spends="read")
@@ -63,7 +86,12 @@ def cursor_of(text: str | None) -> tuple[str, str] | None:
 
 
 @routes.add(
-    "POST", "/api/v1/documents", permission="write", spends="work", most_bytes=25 * MEGABYTE
+    "POST",
+    "/api/v1/documents",
+    permission="write",
+    spends="work",
+    most_bytes=25 * MEGABYTE,
+    responses=_ACCEPTED,
 )
 async def bring_text(form: DocumentForm, service: Serving, scope: Seeing) -> Response:
     """Bring in one document as text."""
@@ -83,7 +111,13 @@ async def bring_text(form: DocumentForm, service: Serving, scope: Seeing) -> Res
 
 
 @routes.add(
-    "POST", "/api/v1/uploads", permission="write", spends="upload", most_bytes=110 * MEGABYTE
+    "POST",
+    "/api/v1/uploads",
+    permission="write",
+    spends="upload",
+    most_bytes=110 * MEGABYTE,
+    responses=_ACCEPTED,
+    openapi_extra=_FILES,
 )
 async def upload(request: Request, service: Serving, scope: Seeing) -> Response:
     """Bring in files (multipart fields `file`; `collection`, `access`, `metadata` as a JSON object,

@@ -30,7 +30,7 @@ async def list_keys(service: Serving, scope: Seeing) -> Response:
     return Json({"keys": [interface.key_json(key) for key in found]})
 
 
-@routes.add("POST", "/api/v1/keys", permission="admin", spends="work")
+@routes.add("POST", "/api/v1/keys", permission="admin", spends="work", status_code=201)
 async def create(form: KeyForm, service: Serving, scope: Seeing) -> Response:
     """Make a key; its text is shown this once."""
     issued = await service.app.catalogue.keyring.issue(

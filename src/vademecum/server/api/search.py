@@ -68,6 +68,14 @@ def answering(
         zone=form.zone,
         again=form.again,
     )
+    return followed(service, caller, events, request)
+
+
+def followed(
+    service: Service, caller: Caller, events: AsyncGenerator[Event, None], request: Request
+) -> AsyncGenerator[Event, None]:
+    """Return the events of an answer within the limits of the caller's key, and for as long as it
+    lives."""
     credential: str = request.state.credential
 
     async def alive() -> bool:

@@ -1,0 +1,120 @@
+"""Does any history of memories and conversations end as it must? And would a bug be seen?"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from memory_machine import Memories
+from planted import Plant, attribute, cut, function, sql
+
+RULES = {
+    "remember", "edit", "pin", "unpin", "confirm", "reject", "forget", "chat",
+    "delete_conversation", "purge", "extract", "tick", "let_go", "backup", "restore", "crash",
+    "quiesce",
+}  # fmt: skip
+
+
+def run(url: str, folder: Path, *, examples: int, steps: int, shrink: bool = True) -> Counter[str]:
+    """Run the machine, the same each time."""
+    rules: Counter[str] = Counter()
+    phases = [Phase.explicit, Phase.generate, *([Phase.shrink] if shrink else [])]
+    run_state_machine_as_test(
+        lambda: Memories(url, folder, rules),
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            print_blob=True,
+            phases=phases,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    return rules
+
+
+def test_any_history_of_memories_ends_as_it_must(database_url: str, tmp_path: Path) -> None:
+    rules = run(database_url, tmp_path, examples=8, steps=25, shrink=False)
+    print(sorted(rules.items()))
+    assert len(set(rules) & RULES) >= len(RULES) - 2, "hardly a rule was not used"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_many_histories_of_memories_end_as_they_must(database_url: str, tmp_path: Path) -> None:
+    rules = run(database_url, tmp_path, examples=150, steps=40)
+    print(sorted(rules.items()))
+    assert min(rules[name] for name in RULES) >= 40
+
+
+def _nothing_left(*_: Any, **__: Any) -> list[Any]:
+    return []
+
+
+def _all_is_said(proposal: Any, told: Any, persona: str) -> Any:
+    """What a model says is taken for what the person said."""
+    from vademecum.memory.remember import Offer
+    from vademecum.model.memory import MemorySource
+
+    source = MemorySource(kind="turn", words=proposal.quote, turn_id=told.turn.id)
+    return Offer(text=proposal.text, source=source, origin="extracted", persona=persona)
+
+
+PLANTED: dict[str, Plant] = {
+    "recall looks at everybody's rows": function(
+        "usable_memories", "m.principal = current_principal()", "true"
+    ),
+    "a persona recalls another's": function(
+        "usable_memories", "m.persona = wanted_persona", "true"
+    ),
+    "what is past its time is used": function("usable_memories", "m.expires_at > now()", "true"),
+    "forgetting forgets nothing": sql("memory.store", "erase", "SELECT 1"),
+    "what was forgotten is learned from its turn again": sql(
+        "memory.store", "bury_turn", "SELECT 1"
+    ),
+    "what a model proposes is not compared with what was said": attribute(
+        "vademecum.memory.extract.checked", _all_is_said
+    ),
+    "the assistant's turns are learned from": cut(
+        "learning", "unlearned_turns", "t.role = 'user'", "true"
+    ),
+    "a person's traces stay": function(
+        "erase_person", "person_tables()", "person_tables() WHERE name <> 'trace'"
+    ),
+    "a receipt does not count what it found": attribute(
+        "vademecum.postgres.erasure.counted", _nothing_left
+    ),
+    "the ledger is not replayed": sql("erasure", "restore", "SELECT 1"),
+    "retention erases what is pinned": cut("memory.upkeep", "erase_old", "NOT m.pinned", "true"),
+    "decay puts away what was confirmed": cut(
+        "memory.upkeep", "archive_trivia", "m.confirmed_at IS NULL", "true"
+    ),
+    "a pin is lost where a memory is replaced": sql(
+        "memory.store", "keep_pinned",
+        "SELECT m.*, m.state AS state_now FROM memory m WHERE m.id = %(id)s::uuid",
+    ),
+    "an edited memory is found by its old words": function(
+        "index_memory",
+        "DO UPDATE\n            SET embedding = excluded.embedding, terms = excluded.terms,\n"
+        "                weights = excluded.weights",
+        "DO NOTHING",
+    ),
+}  # fmt: skip
+_QUICK = {"forgetting forgets nothing", "recall looks at everybody's rows"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in _QUICK else pytest.param(n, marks=pytest.mark.slow) for n in PLANTED],
+)
+def test_a_planted_bug_of_memory_is_caught(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    PLANTED[name](monkeypatch, database_url)
+    with pytest.raises(Exception) as caught:  # whatever shows that something is wrong
+        run(database_url, tmp_path, examples=40, steps=40, shrink=False)
+    print(name, "->", type(caught.value).__name__, str(caught.value)[:200])
