@@ -5,7 +5,7 @@ import importlib.util
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from browsing import Watched, browser, listening, watch
@@ -25,6 +25,7 @@ from vademecum.model.answer import (
     Sentence,
     Usage,
 )
+from vademecum.model.feedback import Reason
 from vademecum.model.ids import ChunkId, DocumentId, TraceId, new_uuid
 from vademecum.postgres.pool import Pool
 from vademecum.testing.language_models import ModelFault, ScriptedModel
@@ -100,6 +101,25 @@ async def test_a_person_asks_and_is_one_click_from_the_proof(eyes: Watched, serv
     await expect(page.locator("#send")).to_be_enabled()
     await page.reload()
     await expect(page.locator("details.variants")).to_have_count(1)
+    eyes.check()
+
+
+async def test_a_word_on_an_answer_is_kept_with_its_reason(eyes: Watched, served: Served) -> None:
+    await served.bench.ingest(source("rules.md", RULES))
+    await eyes.sign_in(await served.key())
+    await eyes.ask("Which cameras are allowed in Hall Norte?")
+    page = eyes.page
+    await page.locator(".feedback summary").click()
+    await page.locator("[data-feedback] input[value=down]").check()
+    for reason in get_args(Reason):
+        await page.locator("[data-feedback] select").select_option(reason)
+    await page.fill("[data-feedback] input[name=note]", "It was about Hall Sul.")
+    await page.locator("[data-feedback] button").click()
+    await expect(page.locator(".feedback")).to_contain_text("Thank you")
+    kept = await page.evaluate("async () => (await fetch('/api/v1/feedback')).json()")
+    given = kept["feedback"][0]
+    assert (given["verdict"], given["reason"]) == ("down", "off_topic")
+    assert given["note"] == "It was about Hall Sul."
     eyes.check()
 
 

@@ -198,7 +198,11 @@ turns.addEventListener("submit", async (event) => {
     ask(fieldsOf(form), null, form.closest("[data-answer]"));
   } else if (form.matches("[data-feedback]")) {
     event.preventDefault();
-    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) }).catch(() => null);
+    const answer = await fetch(form.action, {
+      method: "POST",
+      body: JSON.stringify(Object.fromEntries(new FormData(form))),
+      headers: { "Content-Type": "application/json" },
+    }).catch(() => null);
     if (answer?.ok) form.replaceWith(document.createTextNode(form.dataset.thanks));
     else tell(form.dataset.failed);
   }
