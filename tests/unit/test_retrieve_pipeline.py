@@ -63,7 +63,7 @@ async def test_the_best_comes_first_with_its_rank_and_times() -> None:
     assert [passage.rank for passage in found.passages] == [1, 2]
     assert [p.score for p in found.passages] == [p.signals.final for p in found.passages]
     assert found.degraded == ()
-    assert set(found.timings_ms) == {"dense", "keyword", "confirm", "rerank", "total"}
+    assert set(found.timings_ms) == {"dense", "keyword", "signs", "confirm", "rerank", "total"}
     assert found.query == "When do the doors open?"
 
 

@@ -65,12 +65,14 @@ def restored_beside(url: str) -> Iterator[str]:
     with _connected(outside) as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(beside))
         connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(beside))
+    ended = False
     try:
         yield make_conninfo(url, dbname=RESTORED)
-    except BaseException:
-        with _connected(outside) as connection:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(beside))
-        raise
+        ended = True
+    finally:
+        if not ended:
+            with _connected(outside) as connection:
+                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(beside))
     with _connected(outside) as connection:
         if users := connection.execute(_SQL["others"], {"name": name}).fetchall():
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(beside))

@@ -65,6 +65,14 @@ def tools_over(app: App, who: Ask) -> MCPServer[Any]:
         log_level="CRITICAL",
     )
 
+    _read(server, app, who)
+    _remember(server, app, who)
+    return server
+
+
+def _read(server: MCPServer[Any], app: App, who: Ask) -> None:
+    """Add the tools that find and read documents."""
+
     @server.tool()
     @_told
     async def search(
@@ -99,6 +107,10 @@ def tools_over(app: App, who: Ask) -> MCPServer[Any]:
             | {"metadata": dict(document.metadata)}
         )
 
+
+def _remember(server: MCPServer[Any], app: App, who: Ask) -> None:
+    """Add the tools of the person's own memories."""
+
     @server.tool()
     @_told
     async def remember(text: str, ctx: Context[Any, Any]) -> dict[str, Any]:
@@ -120,8 +132,6 @@ def tools_over(app: App, who: Ask) -> MCPServer[Any]:
         """Erase one memory of this person, by the id that `recall` gives."""
         await app.forget_memory(MemoryId(_id(id)), scope=who(ctx).may("memory"))
         return {"id": id, "deleted": True}
-
-    return server
 
 
 def _result(passage: Passage) -> dict[str, Any]:

@@ -102,10 +102,11 @@ def _search(name: str, timings: Mapping[str, float], began: float) -> list[Stage
     legs = [leg for leg in ("dense", "keyword") if leg in timings]
     stages = [Stage(name=f"{leg}{name}", began=began, took=timings[leg]) for leg in legs]
     at = began + max((timings[leg] for leg in legs), default=0.0)
-    for step, took in timings.items():
+    for step, took in sorted(timings.items(), key=lambda item: item[0] != "signs"):
         if step not in (*legs, "total"):
             stages.append(Stage(name=f"{step}{name}", began=at, took=took))
-            at += took
+            # Token states are read while candidates are confirmed.
+            at += 0.0 if step == "signs" else took
     return stages
 
 
