@@ -14,7 +14,6 @@ from support import Bench, make_bench, source
 
 from vademecum.errors import MemoryNotFound, ModelUnusable, SecretRefused
 from vademecum.memory.upkeep import index_waiting
-from vademecum.model.ids import ConversationId, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.postgres.pool import Pool
 from vademecum.testing.embedders import Fault, HashEmbedder
@@ -296,7 +295,7 @@ async def test_me_27_an_edited_memory_has_only_its_new_vector(bench: Bench) -> N
 
 
 async def test_forget_and_correct_act_on_what_this_conversation_said(bench: Bench) -> None:
-    talk = ConversationId(new_uuid())
+    talk = await bench.conversation(ANA)
 
     async def say(text: str) -> str:
         return (await ask(bench, None, text, scope=ANA, conversation_id=talk)).answer.text

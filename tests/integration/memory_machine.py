@@ -401,11 +401,10 @@ class Memories(RuleBasedStateMachine):
             "forget": f"Forget that {offered.text}",
         }[how]
         self.model.prompts.clear()
+        scope, talk = scope_of(key), self.talk(key, persona).id
+        await self.bench.app.catalogue.conversations.keep(scope, talk, [], persona=persona)
         answer = await self.bench.app.ask(
-            question,
-            scope=scope_of(key),
-            persona=persona,
-            conversation_id=self.talk(key, persona).id,
+            question, scope=scope, persona=persona, conversation_id=talk
         )
         assert answer.text.strip(), "S9: an answer"
         heard = [answer.text, *(one.memory.text for one in answer.memories)]

@@ -14,7 +14,7 @@ from vademecum.app import AVERAGE_LENGTH, App, compose
 from vademecum.catalogue import catalogue_over
 from vademecum.ingest.retain import Keep
 from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
-from vademecum.model.ids import DocumentId, RevisionId
+from vademecum.model.ids import ConversationId, DocumentId, RevisionId, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.ports.language_model import LanguageModel
 from vademecum.ports.parser import Parser
@@ -166,6 +166,12 @@ class Bench:
             "UPDATE vademecum.revision SET lease_until = now() - interval '1 s' WHERE id = %s",
             revision_id,
         )
+
+    async def conversation(self, scope: Scope, persona: str | None = None) -> ConversationId:
+        """Begin a conversation in which nothing has been said."""
+        talk = ConversationId(new_uuid())
+        await self.app.catalogue.conversations.keep(scope, talk, [], persona=persona)
+        return talk
 
     async def chunk_texts(self, document_id: DocumentId, scope: Scope = OPERATOR) -> list[str]:
         return [chunk.text for chunk in await self.documents.chunks(scope, document_id)]

@@ -84,7 +84,7 @@ async def turn(
     """Ask, and check what holds of every turn that ends in an answer."""
     began = time.monotonic()
     asked = replace(bench.app, answer_parts=replace(bench.app.answer_parts, language_model=model))
-    talk = ConversationId(new_uuid())
+    talk = await bench.conversation(ANA)
     events = [e async for e in asked.stream(question, scope=ANA, conversation_id=talk)]
     assert time.monotonic() - began < TURN_SECONDS
     assert isinstance(events[0], Retrieved)
@@ -393,7 +393,7 @@ async def asked_of(bench: Bench, talk: ConversationId) -> list[Turn]:
 async def broken_turn(bench: Bench, proxy: Proxy, number: int, mode: str) -> tuple[bool, int]:
     """Ask once, with the way to the database breaking before the `number`-th statement; return
     whether it was answered, and how many statements there were."""
-    talk = ConversationId(new_uuid())
+    talk = await bench.conversation(ANA)
     events: list[Event] = []
     model = says()
     parts = replace(bench.app.answer_parts, language_model=model)

@@ -232,7 +232,7 @@ async def test_history_is_not_rewritten_but_may_be_true_again(bench: Bench) -> N
 
 async def test_the_message_before_counts_as_well(bench: Bench) -> None:
     await bench.app.remember("My sister collects stamps", scope=ANA)
-    talk = ConversationId(new_uuid())
+    talk = await bench.conversation(ANA)
     assert await recalled(bench, "What else?") == []
     await ask(bench, None, "Does my sister collect stamps", scope=ANA, conversation_id=talk)
     found = await bench.app.recall("What else?", scope=ANA, conversation_id=talk)
@@ -359,7 +359,7 @@ async def test_the_known_situations_with_the_real_model(bench: Bench, e5: LocalE
         assert (await real.app.remember(text, scope=ANA)).outcome == "added"
     dinner = await real.app.recall("dinner ideas", scope=ANA)
     assert [one.memory.text for one in dinner.profile] == ["I am allergic to peanuts"]
-    talk = ConversationId(new_uuid())
+    talk = await real.conversation(ANA)
     await ask(real, None, "my sister's getting married in June", scope=ANA, conversation_id=talk)
     gift = await real.app.recall("I need to find a gift", scope=ANA, conversation_id=talk)
     assert gift.memories[0].memory.text == "My sister loves pottery"
@@ -484,7 +484,7 @@ async def test_what_was_forgotten_does_not_come_back_from_what_was_said_before(
 
     model = ScriptedModel(propose)
     bench = await make_bench(pool, database_url, tmp_path, language_model=model, quiet=0)
-    talk = ConversationId(new_uuid())
+    talk = await bench.conversation(ANA)
     text = "I keep my bicycle under the old stairs"
     await ask(bench, None, f"{text}. And the lamp is in the hall.", scope=ANA, conversation_id=talk)
     kept = await bench.app.remember(text, scope=ANA)

@@ -41,7 +41,7 @@ BODIES: dict[str, tuple[str, Any]] = {
 # What a page's forms send; each reads its own.
 FORM = {"title": "x", "text": "x", "pinned": "1"}
 # The place of a passage, for the pages that show one.
-PLACE = {"chunk": MISSING, "start": 0, "end": 3}
+PLACE = {"chunk": "01890000-0000-7000-8000-0000000000ff", "start": 0, "end": 3}
 VALID: dict[tuple[str, str], Any] = {
     ("PATCH", "/api/v1/memories/{memory_id}"): {"pinned": True},
 }
