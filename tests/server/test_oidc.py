@@ -3,10 +3,13 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from http_server import Served, serve_bench
 from issuer import Issuer
+from support import Bench
 
 from vademecum.errors import InvalidSetting, ProviderAway, Unauthenticated
 from vademecum.server.oidc import begin, finish, known
@@ -102,3 +105,37 @@ async def test_an_issuer_that_is_away_or_another_is_said(issuer: Issuer) -> None
         await begin(settings_of(issuer, issuer="http://127.0.0.1:9"), BACK)
     with pytest.raises(InvalidSetting):
         await begin(settings_of(issuer, issuer=issuer.url.replace("127.0.0.1", "localhost")), BACK)
+
+
+async def test_a_browser_goes_to_the_issuer_and_comes_back_signed_in(
+    bench: Bench, tmp_path: Path, issuer: Issuer
+) -> None:
+    served = serve_bench(
+        bench, tmp_path, auth__oidc__issuer=issuer.url, auth__oidc__client_id=issuer.client_id
+    )
+    async with served.client() as browser:
+        assert "/sign-in/issuer" in (await browser.get("/sign-in")).text
+        went = await browser.get("/sign-in/issuer")
+        assert went.status_code == 303
+        code, state = issuer.sign_in(went.headers["location"])
+        strange = await browser.get("/sign-in/back", params={"code": code, "state": "x"})
+        assert strange.status_code == 401
+        back = await browser.get("/sign-in/back", params={"code": code, "state": state})
+        assert (back.status_code, back.headers["location"]) == (303, "/")
+        cookie = back.headers["set-cookie"]
+        assert "vade=vade_" in cookie
+        assert "HttpOnly" in cookie
+        me = (await browser.get("/api/v1/me")).json()
+        assert (me["scope"]["principal"], me["scopes"]) == ("user:one", ["memory", "read"])
+    async with served.client() as another:
+        went = await another.get("/sign-in/issuer")
+        code, state = issuer.sign_in(went.headers["location"])
+    async with served.client() as victim:  # a link that somebody else's sign-in ends in
+        sent = await victim.get("/sign-in/back", params={"code": code, "state": state})
+        assert sent.status_code == 401
+
+
+async def test_without_an_issuer_there_is_no_way_to_one(served: Served) -> None:
+    async with served.client() as browser:
+        assert "/sign-in/issuer" not in (await browser.get("/sign-in")).text
+        assert (await browser.get("/sign-in/issuer")).status_code == 404

@@ -3,24 +3,29 @@
 import asyncio
 from collections import OrderedDict
 from datetime import timedelta
+from hmac import compare_digest
 from math import ceil
 
 from fastapi import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from vademecum.errors import TooMany, Unauthenticated
+from vademecum.errors import NotFound, TooMany, Unauthenticated, VademecumError
 from vademecum.model.key import Rate
+from vademecum.server import oidc
 from vademecum.server.gate import COOKIE, SECURE_COOKIE, read_cookies
 from vademecum.server.routes import KILOBYTE, Routes
-from vademecum.server.service import Serving
+from vademecum.server.service import Service, Serving
 from vademecum.server.web import languages
 from vademecum.server.web.site import THEMES, check_own, local, page, see
+from vademecum.settings import OidcSettings
 
 routes = Routes()
 # Each session has limits of its own, so a key must not open one after the other.
 _OPENING = Rate(kind="sign-in", per_minute=6, burst=12)
 _YEAR = 365 * 24 * 3600
 _MOST_ADDRESSES = 10_000
+# What a browser keeps while it is at the issuer's.
+_BEGUN = "vade-sign-in"
 
 
 class Attempts:
@@ -68,9 +73,16 @@ def _attempts(request: Request) -> Attempts:
 
 
 @routes.add("GET", "/sign-in", permission=None, spends=None, page=True)
-async def door(request: Request) -> Response:
-    """Show where to put a key."""
-    return page(request, "sign_in.html", error=None)
+async def door(request: Request, service: Serving) -> Response:
+    """Show where to put a key, and the way to an issuer where there is one."""
+    return _door(request, service)
+
+
+def _door(
+    request: Request, service: Service, error: VademecumError | None = None, status: int = 200
+) -> Response:
+    issuer = bool(service.loaded.settings.auth.oidc.issuer)
+    return page(request, "sign_in.html", status=status, error=error, issuer=issuer)
 
 
 @routes.add("POST", "/sign-in", permission=None, spends=None, page=True, most_bytes=4 * KILOBYTE)
@@ -84,21 +96,70 @@ async def sign_in(request: Request, service: Serving) -> Response:
     try:
         attempts.check(address, now)
     except TooMany as error:
-        return page(request, "sign_in.html", status=429, error=error)
+        return _door(request, service, error, 429)
     keyring = service.app.catalogue.keyring
     caller = await keyring.enter(text, _OPENING)
     if caller is not None and caller.wait > 0:
         early = TooMany("this key was used to sign in too often", hint="come again a little later")
-        return page(request, "sign_in.html", status=429, error=early)
+        return _door(request, service, early, 429)
     if caller is None or caller.kind != "key":
         await asyncio.sleep(attempts.fail(address, now))
         wrong = Unauthenticated("this key opens nothing", hint="it may be revoked or over")
-        return page(request, "sign_in.html", status=401, error=wrong)
+        return _door(request, service, wrong, 401)
     attempts.clear(address)
     issued = await keyring.open_session(caller, service.session)
     answer = see("/")
     _remember(request, answer, issued.text, service.session)
     return answer
+
+
+@routes.add("GET", "/sign-in/issuer", permission=None, spends=None, page=True)
+async def to_issuer(request: Request, service: Serving) -> Response:
+    """Send the browser to the issuer, with what it must bring back."""
+    settings = _issuer(service)
+    begun = await oidc.begin(settings, _back(request))
+    answer = RedirectResponse(begun.url, 303)
+    secure = request.url.scheme == "https"
+    kept = f"{begun.state}.{begun.nonce}.{begun.verifier}"
+    answer.set_cookie(
+        _BEGUN, kept, max_age=600, path="/sign-in", secure=secure, httponly=True, samesite="lax"
+    )
+    return answer
+
+
+@routes.add("GET", "/sign-in/back", permission=None, spends=None, page=True)
+async def from_issuer(
+    request: Request, service: Serving, code: str = "", state: str = ""
+) -> Response:
+    """Take whoever the issuer sends back, if this browser went there, and begin a session."""
+    settings = _issuer(service)
+    kept = read_cookies(request.headers).get(_BEGUN, "").split(".")
+    if len(kept) != 3 or not compare_digest(kept[0].encode(), state.encode()):
+        strange = Unauthenticated("this sign-in did not begin here", hint="begin it once more")
+        return _door(request, service, strange, 401)
+    begun = oidc.Begun(url="", state=kept[0], nonce=kept[1], verifier=kept[2])
+    try:
+        known = await oidc.finish(settings, _back(request), code, begun)
+    except Unauthenticated as error:
+        return _door(request, service, error, 401)
+    keyring = service.app.catalogue.keyring
+    issued = await keyring.begin_session(known.scope, known.permissions, service.session)
+    answer = see("/")
+    answer.delete_cookie(_BEGUN, path="/sign-in")
+    _remember(request, answer, issued.text, service.session)
+    return answer
+
+
+def _issuer(service: Service) -> OidcSettings:
+    settings = service.loaded.settings.auth.oidc
+    if not settings.issuer:
+        raise NotFound("there is no issuer to sign in with", hint="sign in with a key")
+    return settings
+
+
+def _back(request: Request) -> str:
+    """Return where the issuer sends a browser back to: the name by which we were called."""
+    return f"{request.url.scheme}://{request.url.netloc}/sign-in/back"
 
 
 def _remember(request: Request, answer: Response, session: str, lasts: timedelta) -> None:
