@@ -643,6 +643,7 @@ async def test_every_page_needs_a_credential_but_the_door() -> None:
     }
     assert open_to_all == {
         ("GET", "/sign-in"), ("POST", "/sign-in"), ("POST", "/sign-out"), ("POST", "/preferences"),
+        ("GET", "/sign-in/issuer"), ("GET", "/sign-in/back"),
     }  # fmt: skip
 
 
