@@ -231,6 +231,15 @@ async def test_a_database_that_is_away_is_said_at_once(
     assert live.status_code == 200
 
 
+async def test_a_look_without_a_body_is_answered(served: Served) -> None:
+    """HEAD, as balancers ask for health."""
+    async with served.client(await served.key()) as client:
+        for path in ("/health/live", "/api/v1/me"):
+            answer = await client.head(path)
+            assert answer.status_code == 200, path
+        assert (await client.head("/api/v1/nowhere")).status_code == 404
+
+
 async def test_ready_says_what_is_there(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     async with served.client() as client:
         assert (await client.get("/health/ready")).json()["ready"] is True

@@ -122,7 +122,9 @@ class Gate:
             refusal = await self._enter(scope)
             if refusal is None:
                 most = scope["state"]["route"].most_bytes
-                await self._app(scope, _bounded(receive, most), answering.send)
+                # The framework knows no HEAD; whoever serves us sends no body to one.
+                asked = scope | {"method": "GET"} if scope["method"] == "HEAD" else scope
+                await self._app(asked, _bounded(receive, most), answering.send)
                 return
         except VademecumError as error:
             refusal = self._refusal(scope, error)
