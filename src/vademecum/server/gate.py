@@ -123,7 +123,7 @@ class Gate:
             if refusal is None:
                 most = scope["state"]["route"].most_bytes
                 # The framework knows no HEAD; whoever serves us sends no body to one.
-                asked = scope | {"method": "GET"} if scope["method"] == "HEAD" else scope
+                asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
                 await self._app(asked, _bounded(receive, most), answering.send)
                 return
         except VademecumError as error:
