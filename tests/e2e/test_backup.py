@@ -58,6 +58,7 @@ def test_it_comes_back_in_place_without_whom_was_forgotten(vade: Any, kept: dict
     check(vade, kept)
 
 
+@pytest.mark.slow
 def test_it_comes_back_elsewhere_with_the_ledger(
     empty_vade: Any, prepared: Path, kept: dict[str, Any]
 ) -> None:
@@ -90,6 +91,7 @@ def check(vade: Any, kept: dict[str, Any]) -> None:
     assert not any(b"zqgone" in path.read_bytes() for path in originals)
 
 
+@pytest.mark.slow
 def test_without_any_ledger_every_key_ends(
     empty_vade: Any, prepared: Path, kept: dict[str, Any]
 ) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from vademecum.testing.openai_server import OpenAIServer, Reply
 
@@ -118,6 +119,7 @@ def test_an_open_address_without_a_key_is_refused(empty_vade: Any, prepared: Pat
     assert not (empty_vade.home / "admin.key").exists()
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_said(vade: Any) -> None:
     with serving(vade.home) as server:
         port = server.url.rpartition(":")[2]
@@ -206,6 +208,7 @@ def _timed(client: httpx.Client) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.slow
 def test_without_a_worker_nothing_is_worked_on(vade: Any) -> None:
     with serving(vade.home, "--no-worker") as server, server.client(server.admin_key) as client:
         brought = client.post("/api/v1/documents", json={"uri": "w.md", "text": "A lift."}).json()

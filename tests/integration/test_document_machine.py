@@ -104,7 +104,7 @@ PLANTED = {
 }
 
 
-_QUICK = {"a deletion deletes nothing", "a vector is kept beside another text"}
+_QUICK = {"a deletion deletes nothing"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from vademecum import app as asynchronous
 from vademecum import sync
 from vademecum.errors import ConversationNotFound, Forbidden
 from vademecum.model.answer import Checked, Done, Retrieved
-from vademecum.model.ids import ConversationId, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.postgres.pool import open_pool
 from vademecum.testing.language_models import ModelFault, ScriptedModel
@@ -77,8 +76,7 @@ def test_errors_are_those_of_the_asynchronous_app(app: sync.App) -> None:
         app.ingest([source("a", TEXT, access=("role:other",))], scope=alice)
     with pytest.raises(ValueError, match="k must not be negative"):
         app.search("x", scope=OPERATOR, k=-1)
-    conversation = ConversationId(new_uuid())
-    app.ask("Where?", scope=OPERATOR, conversation_id=conversation)
+    conversation = app.ask("Where?", scope=OPERATOR).conversation_id
     with pytest.raises(ConversationNotFound):
         list(app.stream("Where?", scope=alice, conversation_id=conversation))
 
