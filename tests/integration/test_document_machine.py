@@ -1,14 +1,12 @@
 """Does any history of documents end as it must? And would a bug be seen?"""
 
 import os
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from document_machine import Documents
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
+from machines import run
 from planted import attribute, cut, function, sql
 
 RULES = {
@@ -17,35 +15,15 @@ RULES = {
 }  # fmt: skip
 
 
-def run(url: str, folder: Path, *, examples: int, steps: int, shrink: bool = True) -> Counter[str]:
-    """Run the machine; with the environment's VADE_... nothing is set, so it is the same each time."""
-    rules: Counter[str] = Counter()
-    phases = [Phase.explicit, Phase.generate, *([Phase.shrink] if shrink else [])]
-    run_state_machine_as_test(
-        lambda: Documents(url, folder, rules),
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            database=None,
-            derandomize=True,
-            print_blob=True,
-            phases=phases,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-    return rules
-
-
 def test_any_history_ends_as_it_must(database_url: str, tmp_path: Path) -> None:
-    rules = run(database_url, tmp_path, examples=15, steps=25)
+    rules = run(Documents, database_url, tmp_path, examples=15, steps=25)
     print(sorted(rules.items()))
     assert set(rules) == RULES, "each rule was used"
 
 
 @pytest.mark.slow
 def test_many_histories_end_as_they_must(database_url: str, tmp_path: Path) -> None:
-    rules = run(database_url, tmp_path, examples=150, steps=50)
+    rules = run(Documents, database_url, tmp_path, examples=150, steps=50)
     print(sorted(rules.items()))
     assert min(rules[name] for name in RULES) >= 100
 
@@ -116,6 +94,6 @@ def test_a_planted_bug_is_caught(
 ) -> None:
     PLANTED[name](monkeypatch, database_url)
     with pytest.raises(Exception) as caught:  # whatever shows that something is wrong
-        run(database_url, tmp_path, examples=30, steps=40, shrink=False)
+        run(Documents, database_url, tmp_path, examples=30, steps=40, shrink=False)
     print(name, "->", type(caught.value).__name__, str(caught.value)[:200])
     assert os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY") is None

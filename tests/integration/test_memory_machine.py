@@ -1,12 +1,10 @@
 """Does any history of memories and conversations end as it must? And would a bug be seen?"""
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
+from machines import run
 from memory_machine import Memories
 from planted import Plant, attribute, cut, function, sql
 
@@ -17,28 +15,8 @@ RULES = {
 }  # fmt: skip
 
 
-def run(url: str, folder: Path, *, examples: int, steps: int, shrink: bool = True) -> Counter[str]:
-    """Run the machine, the same each time."""
-    rules: Counter[str] = Counter()
-    phases = [Phase.explicit, Phase.generate, *([Phase.shrink] if shrink else [])]
-    run_state_machine_as_test(
-        lambda: Memories(url, folder, rules),
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            database=None,
-            derandomize=True,
-            print_blob=True,
-            phases=phases,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-    return rules
-
-
 def test_any_history_of_memories_ends_as_it_must(database_url: str, tmp_path: Path) -> None:
-    rules = run(database_url, tmp_path, examples=8, steps=25, shrink=False)
+    rules = run(Memories, database_url, tmp_path, examples=8, steps=25, shrink=False)
     print(sorted(rules.items()))
     assert len(set(rules) & RULES) >= len(RULES) - 2, "hardly a rule was not used"
 
@@ -46,7 +24,7 @@ def test_any_history_of_memories_ends_as_it_must(database_url: str, tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_many_histories_of_memories_end_as_they_must(database_url: str, tmp_path: Path) -> None:
-    rules = run(database_url, tmp_path, examples=150, steps=40)
+    rules = run(Memories, database_url, tmp_path, examples=150, steps=40)
     print(sorted(rules.items()))
     assert min(rules[name] for name in RULES) >= 40
 
@@ -115,5 +93,5 @@ def test_a_planted_bug_of_memory_is_caught(
 ) -> None:
     PLANTED[name](monkeypatch, database_url)
     with pytest.raises(Exception) as caught:  # whatever shows that something is wrong
-        run(database_url, tmp_path, examples=40, steps=40, shrink=False)
+        run(Memories, database_url, tmp_path, examples=40, steps=40, shrink=False)
     print(name, "->", type(caught.value).__name__, str(caught.value)[:200])

@@ -17,6 +17,14 @@ from vademecum.settings import Loaded, load
 
 BASE = "http://localhost"
 EVERYTHING = ("read", "write", "memory", "admin")
+RULES = """# Cameras
+
+Cameras with a lens of at most 200 mm are allowed in Hall Norte.
+
+# Access
+
+Sector C has step-free access by lift 4.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,3 +80,13 @@ def events_of(text: str) -> list[tuple[str, str]]:
         if "event" in lines:
             found.append((lines["event"], lines["data"]))
     return found
+
+
+async def put(served: Served, key: str, text: str = RULES, **values: object) -> dict[str, object]:
+    """Bring a document in, and return what became of it."""
+    body = {"uri": "rules.md", "text": text, "wait": True, "language": "en"} | values
+    async with served.client(key) as client:
+        answer = await client.post("/api/v1/documents", json=body)
+    assert answer.status_code == 200, answer.text
+    document: dict[str, object] = answer.json()["documents"][0]
+    return document

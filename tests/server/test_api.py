@@ -6,31 +6,13 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from http_server import Served, events_of, serve_bench
+from http_server import RULES, Served, events_of, put, serve_bench
 from support import OPERATOR, Bench, make_bench
 
 from vademecum.model.answer import Event
 from vademecum.model.principal import Scope
 from vademecum.postgres.pool import Pool
 from vademecum.testing.language_models import ModelFault, ScriptedModel
-
-RULES = """# Cameras
-
-Cameras with a lens of at most 200 mm are allowed in Hall Norte.
-
-# Access
-
-Sector C has step-free access by lift 4.
-"""
-
-
-async def put(served: Served, key: str, text: str = RULES, **values: object) -> dict[str, object]:
-    body = {"uri": "rules.md", "text": text, "wait": True, "language": "en"} | values
-    async with served.client(key) as client:
-        answer = await client.post("/api/v1/documents", json=body)
-    assert answer.status_code == 200, answer.text
-    document: dict[str, object] = answer.json()["documents"][0]
-    return document
 
 
 async def test_a_document_comes_in_is_found_and_goes_out(served: Served) -> None:

@@ -15,7 +15,7 @@ from uuid import UUID
 import httpx
 import numpy as np
 import pytest
-from http_server import Served, events_of, serve_bench
+from http_server import RULES, Served, events_of, put, serve_bench
 from pages_client import browser
 from support import OPERATOR, make_bench, source
 
@@ -36,24 +36,7 @@ from vademecum.server.web.site import THEMES
 from vademecum.testing.language_models import ScriptedModel
 
 WEB = Path(__file__).parents[2] / "src" / "vademecum" / "server" / "web"
-RULES = """# Cameras
-
-Cameras with a lens of at most 200 mm are allowed in Hall Norte.
-
-# Access
-
-Sector C has step-free access by lift 4.
-"""
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
-
-
-async def put(served: Served, key: str, text: str = RULES, **values: object) -> dict[str, object]:
-    body = {"uri": "rules.md", "text": text, "wait": True, "language": "en"} | values
-    async with served.client(key) as client:
-        answer = await client.post("/api/v1/documents", json=body)
-    assert answer.status_code == 200, answer.text
-    document: dict[str, object] = answer.json()["documents"][0]
-    return document
 
 
 # ---- coming in

@@ -30,6 +30,11 @@ class Scope:
         """Tell whether a collection is one of those that the scope is narrowed to."""
         return self.collections is None or collection in self.collections
 
+    def as_person(self) -> "Scope":
+        """The same principal without the operator's sight, in every collection: whose own things
+        are meant."""
+        return Scope.for_principal(self.tenant, self.principal, self.labels)
+
     @classmethod
     def for_operator(cls, tenant: str) -> "Scope":
         """The scope of whoever runs the tenant: sees every document of it."""

@@ -3,7 +3,7 @@
 from vademecum.errors import IsolationBroken
 from vademecum.postgres.pool import Connection, Pool, clear_errors
 from vademecum.postgres.queries import load
-from vademecum.postgres.unit_of_work import APP_ROLE
+from vademecum.postgres.unit_of_work import APP_ROLE, drop_to_app
 
 # The only tables of tenants' data without row-level security: ids, vectors and term weights,
 # reached through functions that read the tenant from the transaction, and the tenant of each key,
@@ -77,7 +77,7 @@ async def _function_faults(connection: Connection) -> list[str]:
 
 async def _unset_faults(connection: Connection) -> list[str]:
     """A transaction that tells no tenant must see nothing at all."""
-    await connection.execute(_SQL["drop_to_app"], {"app": APP_ROLE})
+    await drop_to_app(connection)
     cursor = await connection.execute(_SQL["visible_without_tenant"])
     row = await cursor.fetchone()
     seen = [name for name, count in (row or {}).items() if count]

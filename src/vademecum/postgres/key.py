@@ -10,7 +10,7 @@ from vademecum.model.key import PERMISSIONS, ApiKey, Caller, KeyKind, Permission
 from vademecum.model.principal import Scope
 from vademecum.postgres.pool import Pool, clear_errors
 from vademecum.postgres.queries import load
-from vademecum.postgres.unit_of_work import APP_ROLE, transaction
+from vademecum.postgres.unit_of_work import drop_to_app, transaction
 
 _SQL = load("key")
 
@@ -22,7 +22,7 @@ class PostgresKeys:
         self._pool = pool
 
     async def admit(self, key_id: KeyId, digest: bytes, rate: Rate | None) -> Caller | None:
-        values: dict[str, Any] = {"id": key_id, "digest": digest, "role": APP_ROLE}
+        values: dict[str, Any] = {"id": key_id, "digest": digest}
         values["rate"] = rate.kind if rate else None
         values["spacing"] = timedelta(minutes=1) / rate.per_minute if rate else timedelta()
         values["burst"] = rate.burst if rate else 0
@@ -33,7 +33,7 @@ class PostgresKeys:
                 connection.pipeline(),
                 connection.transaction(),
             ):
-                await connection.execute(_SQL["drop_to_app"], values)
+                await drop_to_app(connection)
                 row = await (await connection.execute(_SQL["admit"], values)).fetchone()
         return _caller(key_id, row) if row else None
 

@@ -18,6 +18,15 @@ SELECT set_config('role', %(role)s, true),
 """
 
 
+# Without a tenant: nothing is visible, and only what finds out who asks may be called.
+_DROP = "SELECT set_config('role', %(role)s, true)"
+
+
+async def drop_to_app(connection: Connection) -> None:
+    """Drop to the app role until the transaction ends, and tell it of nobody."""
+    await connection.execute(_DROP, {"role": APP_ROLE})
+
+
 async def enter(connection: Connection, scope: Scope) -> None:
     """Drop to the app role and tell the transaction whose it is."""
     await connection.execute(

@@ -34,9 +34,6 @@ WHERE c.relkind = 'v'
   AND NOT EXISTS (SELECT FROM unnest(c.reloptions) AS setting
                   WHERE setting IN ('security_invoker=true', 'security_invoker=on'))
 
--- name: drop_to_app
-SELECT set_config('role', %(app)s, true)
-
 -- name: visible_without_tenant
 SELECT (SELECT count(*) FROM (SELECT FROM document LIMIT 1) AS d) AS document,
        (SELECT count(*) FROM (SELECT FROM revision LIMIT 1) AS r) AS revision,

@@ -27,9 +27,6 @@ WHERE tenant = %(tenant)s AND kind = 'session'
   AND (expires_at < clock_timestamp() OR revoked_at IS NOT NULL)
 RETURNING id
 
--- name: drop_to_app
-SELECT set_config('role', %(role)s, true)
-
 -- name: lock_first
 SELECT pg_advisory_xact_lock(hashtext('vademecum first key'), hashtext(%(tenant)s))
 

@@ -26,7 +26,7 @@ async def purge(form: PurgeForm, service: Serving, scope: Seeing) -> Response:
 
 def _person(scope: Scope, named: str | None) -> Scope:
     if named is None or named == scope.principal:
-        return Scope.for_principal(scope.tenant, scope.principal, scope.labels)
+        return scope.as_person()
     if not scope.operator:
         raise Forbidden("you can have only yourself forgotten", hint="leave principal out")
     return Scope.for_principal(scope.tenant, named, frozenset())

@@ -137,7 +137,7 @@ async def ask_erase(request: Request, service: Serving, scope: Seeing) -> Respon
 
 
 async def _erase_page(request: Request, service: Service, scope: Scope, *, wrong: bool) -> Response:
-    own = _own(scope)
+    own = scope.as_person()
     held = await service.app.catalogue.would_forget(scope=own)
     status = 400 if wrong else 200
     return page(
@@ -152,12 +152,8 @@ async def erase(request: Request, service: Serving, scope: Seeing) -> Response:
         typed = str(form.get("confirm") or "").strip()
     if typed != scope.principal:
         return await _erase_page(request, service, scope, wrong=True)
-    receipt = await service.app.forget(scope=_own(scope))
+    receipt = await service.app.forget(scope=scope.as_person())
     request.state.caller = None  # the key went as well
     answer = page(request, "receipt.html", receipt=receipt, what="person", back="/sign-in")
     forget_session(request, answer)
     return answer
-
-
-def _own(scope: Scope) -> Scope:
-    return Scope.for_principal(scope.tenant, scope.principal, scope.labels)
