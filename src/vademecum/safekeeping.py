@@ -79,8 +79,7 @@ def keep(loaded: Loaded, path: Path, *, tell: Tell = silent) -> Kept:
 
     Raises: UsageError where the file is there; DatabaseUnusable, DataFolderUnusable.
     """
-    if path.exists():
-        raise UsageError(f"{path} is there already", hint="give a name that is not taken")
+    _check_new(path)
     blobs = loaded.home / _BLOBS
     with _database(loaded, tell) as url, tempfile.TemporaryDirectory(dir=path.parent) as folder:
         ledger = ledger_of(url)
@@ -102,6 +101,14 @@ def keep(loaded: Loaded, path: Path, *, tell: Tell = silent) -> Kept:
     return Kept(path=path, bytes=path.stat().st_size, blobs=count, erasures=len(ledger.erasures))
 
 
+def _check_new(path: Path) -> None:
+    """Refuse a file that is there, or whose folder is not. Raises: UsageError."""
+    if path.exists():
+        raise UsageError(f"{path} is there already", hint="give a name that is not taken")
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder {path.parent}", hint="make it first")
+
+
 def ledger_of(url: str) -> Ledger:
     """Return the ledger of a migrated database."""
     return Ledger(erasures=tuple(backup.erasures(url)), revoked=tuple(backup.revoked_keys(url)))
@@ -109,8 +116,7 @@ def ledger_of(url: str) -> Ledger:
 
 def keep_ledger(loaded: Loaded, path: Path, *, tell: Tell = silent) -> Ledger:
     """Write only the ledger, small enough for every hour. Raises: UsageError."""
-    if path.exists():
-        raise UsageError(f"{path} is there already", hint="give a name that is not taken")
+    _check_new(path)
     with _database(loaded, tell) as url:
         ledger = ledger_of(url)
     path.write_bytes(ledger_json(ledger))

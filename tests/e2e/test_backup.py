@@ -119,3 +119,4 @@ def test_a_damaged_backup_changes_nothing(vade: Any, kept: dict[str, Any]) -> No
     vade.fails("restore", str(nothing), "--replace", status=1, code="data-folder-unusable")
     assert vade.json("documents", "list") == before
     vade.fails("backup", str(kept["backup"]), status=2, code="usage")
+    vade.fails("backup", str(kept["folder"] / "none" / "b.tar"), status=2, code="usage")
