@@ -105,7 +105,8 @@ def test_keys_from_the_command_line(vade: Any) -> None:
         assert vade.json("keys", "revoke", made["id"])["revoked_at"]
         assert client.get("/api/v1/me").status_code == 401, "at once, in a process that runs"
     vade.fails("keys", "revoke", "x", status=2, code="usage")
-    vade.fails("keys", "revoke", made["id"][:-1] + "0", status=3, code="key-not-found")
+    unknown = made["id"][:-1] + ("1" if made["id"].endswith("0") else "0")
+    vade.fails("keys", "revoke", unknown, status=3, code="key-not-found")
     vade.fails("keys", "create", "--principal", "x", "--scope", "root", status=2, code="usage")
 
 

@@ -13,7 +13,7 @@ from vademecum.adapters.clock import SystemClock
 from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.answer.cite import citation
 from vademecum.answer.record import answer_record
-from vademecum.errors import DocumentNotFound, EmbeddingInvalid, Forbidden, ProviderAway
+from vademecum.errors import DiskFull, DocumentNotFound, EmbeddingInvalid, Forbidden, ProviderAway
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.model.conversation import Finished
 from vademecum.model.document import State
@@ -462,6 +462,21 @@ async def test_the_queue_is_worked_off_and_left_empty(bench: Bench) -> None:
     assert bench.count("procrastinate_jobs") == 0
     states = bench.sql("SELECT state, count(*) FROM vademecum.revision GROUP BY state")
     assert states == [("ready", 7)]
+
+
+async def test_a_full_disk_below_the_queue_is_said_in_one_line(bench: Bench) -> None:
+    await bench.accept(source("a", "One more."), OPERATOR)
+    bench.sql(
+        "CREATE FUNCTION vademecum.full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN RAISE EXCEPTION 'No space left' USING ERRCODE = 'disk_full'; END$$;"
+        "CREATE TRIGGER full_disk BEFORE UPDATE ON vademecum.procrastinate_jobs"
+        " EXECUTE FUNCTION vademecum.full_disk()"
+    )
+    with pytest.raises(DiskFull, match="no space left"):
+        await once(bench.app)
+    bench.sql("DROP FUNCTION vademecum.full_disk CASCADE")
+    await once(bench.app)
+    assert bench.sql("SELECT state FROM vademecum.revision") == [("ready",)], "and nothing is lost"
 
 
 async def test_parallel_writers_and_readers(database_url: str, tmp_path: Path) -> None:

@@ -14,7 +14,13 @@ from psycopg.conninfo import make_conninfo
 from support import OPERATOR, make_bench, paragraphs, source
 
 from vademecum.catalogue import open_catalogue
-from vademecum.errors import DatabaseAway, ExtensionUnusable, MigrationFailed, ServerVersionWrong
+from vademecum.errors import (
+    DatabaseAway,
+    DiskFull,
+    ExtensionUnusable,
+    MigrationFailed,
+    ServerVersionWrong,
+)
 from vademecum.postgres import embedded
 from vademecum.postgres import migrate as migrate_module
 from vademecum.postgres.isolation import check_isolation
@@ -47,6 +53,20 @@ def logins(server: embedded.Server, empty_url: str) -> Iterator[list[str]]:
     yield names
     _run(empty_url, f"DROP OWNED BY {', '.join(names)} CASCADE")
     _run(server.url, *(f"DROP ROLE {name}" for name in names))
+
+
+def test_a_full_disk_is_said_in_one_line(empty_url: str) -> None:
+    _run(
+        empty_url,
+        "CREATE FUNCTION full_disk() RETURNS event_trigger LANGUAGE plpgsql AS"
+        " $$BEGIN RAISE EXCEPTION 'No space left' USING ERRCODE = 'disk_full'; END$$",
+        "CREATE EVENT TRIGGER full_disk ON ddl_command_end WHEN TAG IN ('CREATE TABLE')"
+        " EXECUTE FUNCTION full_disk()",
+    )
+    with pytest.raises(DiskFull, match="no space left"):
+        migrate(empty_url)
+    _run(empty_url, "DROP EVENT TRIGGER full_disk")
+    assert migrate(empty_url) == [step.name for step in migrations()], "and nothing is half done"
 
 
 def test_from_nothing_and_then_nothing(empty_url: str) -> None:

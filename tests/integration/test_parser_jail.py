@@ -215,6 +215,16 @@ def test_layers_are_told() -> None:
     assert set(LAYERS) == {"network", "orphans", "files", "tcp", "signals"}
 
 
+async def _reading(parser: ChildParser) -> tuple[int, int]:
+    """Wait until one document is being read; return the nursery's process and the child's."""
+    for _ in range(1_000):
+        if parser._nursery is not None and (children := _children(parser._nursery.pid)):
+            (child,) = children
+            return parser._nursery.pid, child
+        await asyncio.sleep(0.02)
+    raise AssertionError("no document began to be read within 20 s")
+
+
 async def _childless(parent: int) -> None:
     """Wait until the last child has ended: one may be there a moment after its answer."""
     for _ in range(100):
@@ -250,10 +260,7 @@ async def test_it_sees_no_secret_of_ours(monkeypatch: pytest.MonkeyPatch) -> Non
 async def test_a_cancelled_reading_leaves_no_process() -> None:
     async with jailed(CHILD, 60.0) as parser:
         task = asyncio.create_task(parser.parse(b"time.sleep(60)", "a.txt"))
-        await asyncio.sleep(1.0)
-        assert parser._nursery is not None
-        nursery = parser._nursery.pid
-        assert len(_children(nursery)) == 1
+        nursery, _ = await _reading(parser)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -273,9 +280,7 @@ async def test_a_nursery_that_was_ended_is_started_again() -> None:
 async def test_closing_ends_what_still_reads() -> None:
     async with jailed(CHILD, 60.0) as parser:
         task = asyncio.create_task(parser.parse(b"time.sleep(60)", "a.txt"))
-        await asyncio.sleep(1.0)
-        assert parser._nursery is not None
-        (child,) = _children(parser._nursery.pid)
+        _, child = await _reading(parser)
         await parser.aclose()
         assert not _runs(child)
         with pytest.raises(DocumentUnreadable):
@@ -286,11 +291,11 @@ async def test_a_child_reaches_no_other_documents_socket() -> None:
     """While another document is being read, a child has no descriptor but its own three."""
     async with jailed(CHILD) as parser:
         other = asyncio.create_task(parser.parse(b"time.sleep(2)", "a.txt"))
-        await asyncio.sleep(0.5)
+        await _reading(parser)
         told = CHILD.replace('b"survived"', "repr(os.listdir('/proc/self/fd')).encode()")
         async with jailed(told) as telling:
             slow = asyncio.create_task(telling.parse(b"time.sleep(2)", "b.txt"))
-            await asyncio.sleep(0.5)
+            await _reading(telling)
             seen = (await telling.parse(b"pass", "c.txt")).text
             await slow
         await other

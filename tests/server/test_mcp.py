@@ -1,6 +1,7 @@
 """Does a client of the Model Context Protocol find, read, remember and forget?"""
 
 import json
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -69,9 +70,10 @@ async def test_what_may_not_be_seen_is_not_there(filled: Served) -> None:
         found = value(await client.call_tool("search", {"query": "When does the vault open?"}))
         assert all("vault" not in result["text"] for result in found["results"])
         hidden = await client.call_tool("fetch", {"id": vault})
-        missing = await client.call_tool("fetch", {"id": vault[:-1] + "0"})
+        unknown = str(uuid.uuid4())
+        missing = await client.call_tool("fetch", {"id": unknown})
         assert hidden.is_error
-        assert hidden.content[0].text.replace(vault, vault[:-1] + "0") == missing.content[0].text
+        assert hidden.content[0].text.replace(vault, unknown) == missing.content[0].text
     async with connected(filled, await filled.key("user:x", "read", labels=("group:x",))) as client:
         assert value(await client.call_tool("fetch", {"id": vault}))["title"]
         refused = await client.call_tool("recall", {"text": "x"})

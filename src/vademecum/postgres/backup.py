@@ -15,7 +15,7 @@ from vademecum.errors import DatabaseUnusable, UsageError
 from vademecum.model.ids import KeyId, Tenant
 from vademecum.model.key import Revoked
 from vademecum.model.purge import Erasure
-from vademecum.postgres.pool import SEARCH_PATH, away
+from vademecum.postgres.pool import SEARCH_PATH, clear_errors
 from vademecum.postgres.queries import load
 from vademecum.postgres.server.program import installed_programs
 
@@ -132,11 +132,10 @@ def tenants(url: str) -> list[Tenant]:
 def _connected(url: str) -> Iterator[Connection[DictRow]]:
     """Connect past row-level security: what is done here is for all tenants at once."""
     options = f"-c search_path={SEARCH_PATH.replace(' ', '')} -c row_security=off"
-    try:
-        connection = psycopg.connect(
+    with (
+        clear_errors(),
+        psycopg.connect(
             url, autocommit=True, row_factory=dict_row, connect_timeout=10, options=options
-        )
-    except psycopg.OperationalError as error:
-        raise away(error) from error
-    with connection:
+        ) as connection,
+    ):
         yield connection

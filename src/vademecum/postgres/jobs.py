@@ -49,13 +49,14 @@ class PostgresJobs:
 
     async def _worked(self, works: Works, *, wait: bool) -> bool:
         """Work; False where the queue does not know this worker any more. What it had begun ends,
-        or is rescued when its lease runs out."""
+        or is rescued when its lease runs out. Raises: DatabaseAway, DiskFull."""
         try:
             await self._run(works, wait=wait)
         except ConnectorException as error:
             if isinstance(error.__cause__, psycopg.errors.ForeignKeyViolation):
                 return False
-            raise
+            with clear_errors():  # the queue hides the driver's error behind one of its own
+                raise (error.__cause__ or error)
         return True
 
     async def _run(self, works: Works, *, wait: bool) -> None:

@@ -15,7 +15,7 @@ from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
 from vademecum.errors import ExtensionUnusable, MigrationFailed, ServerVersionWrong
-from vademecum.postgres.pool import away
+from vademecum.postgres.pool import clear_errors
 from vademecum.postgres.unit_of_work import APP_ROLE
 
 OWNER_ROLE = "vademecum_owner"
@@ -58,14 +58,10 @@ def migrate(url: str, *, login: str | None = None) -> list[str]:
     `login` names another login that will use the database without owning its schema.
 
     Every step and its record are one transaction, so a kill leaves the step before. Two
-    processes may call this at once: the second waits. Raises: DatabaseAway, ServerVersionWrong,
-    ExtensionUnusable, MigrationFailed.
+    processes may call this at once: the second waits. Raises: DatabaseAway, DiskFull,
+    ServerVersionWrong, ExtensionUnusable, MigrationFailed.
     """
-    try:
-        connection = psycopg.connect(url, connect_timeout=10, autocommit=True)
-    except psycopg.OperationalError as error:
-        raise away(error) from error
-    with connection:
+    with clear_errors(), psycopg.connect(url, connect_timeout=10, autocommit=True) as connection:
         _check_server(connection)
         if login is None and _is_current(connection):
             return []  # needs no right to change anything
