@@ -55,6 +55,7 @@ from vademecum.opening import (
     DEFAULT_MEMORY,
     DEFAULT_SEARCH,
     MemoryRules,
+    ReuseRules,
     SearchRules,
     Tell,
     chunking_rules,
@@ -443,6 +444,7 @@ async def _compose(
         search=opening.search_rules(settings),
         keep=opening.keep_rules(settings),
         memory=opening.memory_rules(settings, embedder.space),
+        reuse=opening.reuse_rules(settings),
     )
 
 
@@ -462,6 +464,7 @@ def compose(
     keep: Keep,
     search: SearchRules = DEFAULT_SEARCH,
     memory: MemoryRules = DEFAULT_MEMORY,
+    reuse: ReuseRules | None = None,
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
     models = Models(
@@ -488,6 +491,7 @@ def compose(
             temperature=temperature,
             show_unsupported=show_unsupported,
             memory=remembered,
+            reuse=wiring.reuse(reuse),
         ),
         own_memories=Memories(parts=remembered),
         memory_upkeep_parts=wiring.memory_upkeep(remembered, memory.keep),

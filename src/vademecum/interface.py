@@ -143,6 +143,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "conversation_id": answer.conversation_id,
         "turn_id": answer.turn_id,
         "trace_id": answer.trace_id,
+        "given_before": answer.given_before,
     }
 
 

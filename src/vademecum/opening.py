@@ -1,6 +1,7 @@
 """Which models and rules do the settings name, and how are they opened and closed?"""
 
 import asyncio
+import hashlib
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,6 +47,16 @@ class MemoryRules:
     seconds: float
     calibration: Calibration | None
     keep: MemoryKeep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReuseRules:
+    """How long an answer may be given again, how many are kept of one principal, and the digest of
+    every setting that one may depend on."""
+
+    lasts: timedelta
+    most: int
+    settings: str
 
 
 DEFAULT_SEARCH = SearchRules(
@@ -176,6 +187,18 @@ def search_rules(settings: Settings) -> SearchRules:
         ),
         exact_below=search.exact_below,
         filter_keys=names - {""},
+    )
+
+
+def reuse_rules(settings: Settings) -> ReuseRules | None:
+    """Return how the settings let answers be given again, None where they do not."""
+    cache = settings.cache
+    if not cache.answers:
+        return None
+    return ReuseRules(
+        lasts=timedelta(minutes=cache.answer_minutes),
+        most=cache.answers_of_one,
+        settings=hashlib.sha256(settings.model_dump_json().encode()).hexdigest(),
     )
 
 

@@ -1,11 +1,13 @@
 """How do opened parts become what each line of work needs from outside?"""
 
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from vademecum import opening
 from vademecum.adapters.clock import SystemClock
 from vademecum.answer.converse import TalkParts
 from vademecum.answer.fold import TendParts
+from vademecum.answer.reuse import ReuseParts
 from vademecum.catalogue import Catalogue
 from vademecum.ingest.deliver import DeliverParts
 from vademecum.ingest.pipeline import IngestParts
@@ -16,13 +18,14 @@ from vademecum.memory.recall import MemoryParts
 from vademecum.memory.turns import TurnParts
 from vademecum.memory.upkeep import MemoryKeep, MemoryUpkeepParts
 from vademecum.model.index import IndexGeneration
-from vademecum.opening import MemoryRules, SearchRules
+from vademecum.opening import MemoryRules, ReuseRules, SearchRules
 from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
 from vademecum.postgres.conversation.turns import PostgresTurns
 from vademecum.postgres.index import PostgresIndex
+from vademecum.postgres.kept_answer import PostgresKeptAnswers
 from vademecum.postgres.learning import PostgresLearning
 from vademecum.postgres.memory.store import PostgresMemories
 from vademecum.postgres.memory.upkeep import PostgresMemoryUpkeep
@@ -97,6 +100,20 @@ class Wiring:
             conversations=self.catalogue.conversations,
             records=self.catalogue.records,
             clock=SystemClock(),
+        )
+
+    def reuse(self, rules: ReuseRules | None) -> ReuseParts | None:
+        if rules is None:
+            return None
+        model = self.models.language_model
+        # A new release may write another answer to the same question.
+        depends = (version("vademecum"), rules.settings, self.generation, model and model.name)
+        return ReuseParts(
+            store=PostgresKeptAnswers(self.catalogue.pool),
+            documents=self.catalogue.documents,
+            fingerprint=repr(depends),
+            lasts=rules.lasts,
+            most=rules.most,
         )
 
     def memory(self, rules: MemoryRules) -> MemoryParts:

@@ -16,6 +16,7 @@ from vademecum.ingest.retain import Keep
 from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
 from vademecum.model.ids import ConversationId, DocumentId, RevisionId, new_uuid
 from vademecum.model.principal import Scope
+from vademecum.opening import ReuseRules
 from vademecum.ports.language_model import LanguageModel
 from vademecum.ports.parser import Parser
 from vademecum.ports.store import Accepted
@@ -188,6 +189,7 @@ async def make_bench(
     keep_revisions: timedelta | None = None,
     language_model: LanguageModel | None = None,
     quiet: float = QUIET_SECONDS,
+    reuse: ReuseRules | None = None,
 ) -> Bench:
     """Compose what `vademecum.app` composes, over `pool`, with the hash embedder."""
     embedder = embedder or HashEmbedder()
@@ -207,6 +209,7 @@ async def make_bench(
         temperature=None,
         show_unsupported=False,
         keep=Keep(revisions=keep_revisions, changes=None, traces=None),
+        reuse=reuse,
     )
     if app.learn_parts is not None:
         learning = PostgresLearning(pool, quiet=quiet)

@@ -1,6 +1,7 @@
 """Does a document come in once, whole, and go whole, whoever else works meanwhile?"""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -530,7 +531,7 @@ async def test_a_deletion_leaves_nothing_and_its_receipt_counts_true(bench: Benc
     reader = Scope.for_principal("default", "user:reader", frozenset())
     await bench.app.search(canary, scope=reader)
     await bench.app.search("numbat", scope=reader)
-    await _record_quote(bench, reader, canary)
+    assert await _record_quote(bench, reader, canary)
     ids = [str(gone.id)] + [str(c.id) for c in await bench.documents.chunks(OPERATOR, gone.id)]
     traces = bench.sql("SELECT count(*) FROM vademecum.trace WHERE %s = ANY (documents)", gone.id)
     before = {
@@ -569,7 +570,37 @@ async def test_a_deletion_leaves_nothing_and_its_receipt_counts_true(bench: Benc
         await bench.app.catalogue.delete(gone.id, scope=OPERATOR)
 
 
-async def _record_quote(bench: Bench, scope: Scope, canary: str) -> None:
+async def test_what_is_deleted_while_an_answer_is_written_stands_in_no_turn(bench: Bench) -> None:
+    """The last look saw the document; it goes before the answer is written down."""
+    canary = "zqcanary"
+    (gone,) = await bench.ingest(source("a", f"The {canary} rule is this."))
+    scope = Scope.for_principal("default", "user:fan", frozenset())
+
+    async def delete() -> None:
+        assert (await bench.app.catalogue.delete(gone.id, scope=OPERATOR)).complete
+
+    assert not await _record_quote(bench, scope, canary, meanwhile=delete)
+    assert bench.tables_with(canary) == []
+    assert bench.tables_with(str(gone.id)) == ["vademecum.change_event"]
+    assert [role for (role,) in bench.sql("SELECT role FROM vademecum.turn")] == ["user"]
+    late = Trace(
+        id=TraceId(new_uuid()), kind="search", principal=scope.principal, documents=(gone.id,),
+        chunks=(), created_at=SystemClock().now(), record={"query": canary},
+    )  # fmt: skip
+    await bench.app.catalogue.records.record_trace(scope, late)
+    assert (await bench.app.catalogue.records.trace(scope, late.id)).record == {}
+
+
+async def _nothing() -> None: ...
+
+
+async def _record_quote(
+    bench: Bench,
+    scope: Scope,
+    canary: str,
+    *,
+    meanwhile: Callable[[], Awaitable[None]] = _nothing,
+) -> bool:
     """Record an answer that quotes the best passage, as the answering line does."""
     (search,) = [(await bench.app.search(canary, scope=scope)).retrieval]
     passage = search.passages[0]
@@ -599,7 +630,8 @@ async def _record_quote(bench: Bench, scope: Scope, canary: str) -> None:
         used_chunks=(cited.chunk_id,),
         documents=(cited.document_id,),
     )
-    assert await conversations.finish(scope, place, said, trace)
+    await meanwhile()
+    return await conversations.finish(scope, place, said, trace)
 
 
 async def test_a_document_may_be_deleted_while_it_is_worked_on(bench: Bench) -> None:

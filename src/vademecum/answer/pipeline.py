@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from vademecum.answer.cite import merge
 from vademecum.answer.command import Told, obey
 from vademecum.answer.converse import Talk, begin, finish, spoken_text, stop
 from vademecum.answer.record import answer_record
 from vademecum.answer.remembered import in_time, recalled
+from vademecum.answer.reuse import Again, keep, look_for
 from vademecum.answer.unknown import unknown
 from vademecum.answer.write import (
     AnswerParts,
@@ -75,6 +77,12 @@ async def _answered(
     clock = parts.retrieve.clock
     started = clock.monotonic()
     timings: dict[str, float] = {}
+    reuse = await look_for(parts.reuse, scope, ask, talk, clock.now().date())
+    if reuse is not None and reuse.again is not None:
+        async with aclosing(_given_again(parts, scope, ask, talk, draft, reuse.again)) as events:
+            async for event in events:
+                yield event
+        return
     meant = await stand_alone(parts.language_model, talk.past, ask.question)
     timings["rewrite"] = 1000 * (clock.monotonic() - started)
     if meant.failed:
@@ -119,6 +127,25 @@ async def _answered(
     said = () if whole.abstained else draft.kept
     await finish(parts.talk, scope, talk, whole.text, said, passages, record, memories=draft.used)
     await _count_uses(parts, scope, draft)
+    await keep(parts.reuse, scope, reuse, whole, tuple(draft.kept))
+    yield Done(answer=whole)
+
+
+async def _given_again(
+    parts: AnswerParts, scope: Scope, ask: Ask, talk: Talk, draft: Draft, again: Again
+) -> AsyncGenerator[Event, None]:
+    """Say what was said before to the same question: nothing that it depends on has changed."""
+    started = parts.retrieve.clock.monotonic()
+    yield Retrieved(passages=again.passages)
+    for checked in again.kept.said:
+        draft.kept.append(checked)
+        yield checked
+    timings = {"total": 1000 * (parts.retrieve.clock.monotonic() - started)}
+    answer = _assemble(ask, talk, draft, again.kept.mode, again.passages, None, timings)
+    whole = replace(answer, given_before=again.kept.trace_id)
+    record = answer_record(whole, (), _versions(parts))
+    said = () if whole.abstained else draft.kept
+    await finish(parts.talk, scope, talk, whole.text, said, again.passages, record)
     yield Done(answer=whole)
 
 

@@ -45,6 +45,7 @@ def answer_record(
     how the question became what was searched for."""
     return {
         "question": answer.question,
+        "given_before": str(answer.given_before) if answer.given_before else None,
         "rewrite": dict(rewrite or {}),
         "searches": [retrieval_record(retrieval) for retrieval in retrievals],
         "mode": answer.mode,

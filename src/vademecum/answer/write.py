@@ -15,6 +15,7 @@ from vademecum.answer.generate import Written, says_unknown, sentences
 from vademecum.answer.markers import Claim, read_markers
 from vademecum.answer.prompt import Built, build, reveals
 from vademecum.answer.remembered import backed, reason_and_rest
+from vademecum.answer.reuse import ReuseParts
 from vademecum.answer.unknown import part_unknown
 from vademecum.deadline import answered, within
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, PromptTooLong, ServiceAway
@@ -43,7 +44,7 @@ _NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerParts:
     """What the line needs from outside. Without `language_model` answers are extractive, without
-    `memory` nothing is remembered of anybody."""
+    `memory` nothing is remembered of anybody, without `reuse` no answer is given twice."""
 
     retrieve: RetrieveParts
     talk: TalkParts
@@ -53,6 +54,7 @@ class AnswerParts:
     temperature: float | None
     show_unsupported: bool
     memory: MemoryParts | None = None
+    reuse: ReuseParts | None = None
 
 
 @dataclass(slots=True, kw_only=True)

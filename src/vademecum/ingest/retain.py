@@ -1,4 +1,4 @@
-"""What is kept no longer? Revisions out of force, told changes, old traces, unnamed bytes."""
+"""What is kept no longer? Old revisions, told changes, old traces and answers, unnamed bytes."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -41,6 +41,7 @@ class Retired:
     revisions: int = 0
     changes: int = 0
     traces: int = 0
+    answers: int = 0
     blobs: int = 0
 
 
@@ -65,6 +66,8 @@ async def _retire(parts: RetainParts, tenant: Tenant, done: Retired) -> Retired:
     if parts.keep.traces is not None:
         count = await parts.upkeep.forget_traces(tenant, now - parts.keep.traces)
         done = replace(done, traces=done.traces + count)
+    count = await parts.upkeep.forget_answers(tenant)
+    done = replace(done, answers=done.answers + count)
     async with parts.documents.unnamed(Scope.for_operator(tenant), blobs) as unnamed:
         deleted = sum([await parts.blobs.delete(tenant, key) for key in unnamed])
     return replace(done, blobs=done.blobs + deleted)

@@ -66,6 +66,7 @@ class Answer:
 
     `memories` are those that were recalled for it; `asked_turn_id` is the turn of the question,
     `turn_id` that of the answer. These and `conversation_id` are None where nothing is kept of it.
+    `given_before` is the trace of the answer that is given again here, None for a fresh one.
     """
 
     question: str
@@ -83,6 +84,7 @@ class Answer:
     trace_id: TraceId
     asked_turn_id: TurnId | None
     memories: tuple[Recalled, ...] = ()
+    given_before: TraceId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -234,6 +234,10 @@ class UpkeepStore(Protocol):
         """Delete events of the outbox from before that time; return how many."""
         ...
 
+    async def forget_answers(self, tenant: Tenant) -> int:
+        """Delete kept answers whose time is over; return how many."""
+        ...
+
 
 class RecordStore(Protocol):
     """Traces: what happened while something was searched or answered."""

@@ -115,10 +115,12 @@ def revoked_keys(url: str) -> list[Revoked]:
 
 
 def end_keys(url: str, revoked: Sequence[Revoked] | None) -> int:
-    """End these keys, None for all, and every session; return how many keys were ended now."""
+    """End these keys, None for all, every session, and what is kept of answers to be given again;
+    return how many keys were ended now."""
     ids = None if revoked is None else [key.id for key in revoked]
     with _connected(url) as connection, connection.transaction():
         connection.execute(_SQL["end_sessions"])
+        connection.execute(_SQL["forget_answers"])
         return len(connection.execute(_SQL["end_keys"], {"ids": ids}).fetchall())
 
 

@@ -56,7 +56,7 @@ class PostgresJobs:
             if isinstance(error.__cause__, psycopg.errors.ForeignKeyViolation):
                 return False
             with clear_errors():  # the queue hides the driver's error behind one of its own
-                raise (error.__cause__ or error)
+                raise (error.__cause__ or error) from error
         return True
 
     async def _run(self, works: Works, *, wait: bool) -> None:

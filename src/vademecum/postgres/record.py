@@ -1,12 +1,13 @@
 """How are traces kept?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from psycopg.types.json import Jsonb
 
 from vademecum.errors import TraceNotFound
-from vademecum.model.ids import Principal, TraceId
+from vademecum.model.ids import DocumentId, Principal, TraceId
 from vademecum.model.principal import Scope
 from vademecum.model.trace import Trace
 from vademecum.postgres.pool import Connection, Pool
@@ -24,6 +25,8 @@ class PostgresRecords:
 
     async def record_trace(self, scope: Scope, trace: Trace) -> None:
         async with transaction(self._pool, scope) as connection:
+            if not await hold_documents(connection, scope, trace.documents):
+                trace = emptied(trace)
             await insert_trace(connection, scope, trace)
 
     async def trace(self, scope: Scope, trace_id: TraceId) -> Trace:
@@ -66,6 +69,26 @@ def _trace(row: Mapping[str, Any]) -> Trace:
         created_at=row["created_at"],
         record=row["record"],
     )
+
+
+def emptied(trace: Trace) -> Trace:
+    """Return what stays of a trace that speaks of what has been deleted meanwhile: that it was."""
+    return replace(trace, documents=(), record={})
+
+
+async def hold_documents(
+    connection: Connection, scope: Scope, documents: Iterable[DocumentId]
+) -> bool:
+    """Keep documents from being deleted until the transaction ends; False where one of them has
+    been, or may be seen no longer: then nothing that speaks of it may be written.
+
+    To be called before anything else is locked, as deletion begins with the document, too.
+    """
+    wanted = set(documents)
+    cursor = await connection.execute(
+        _SQL["hold_documents"], {"tenant": scope.tenant, "documents": list(wanted)}
+    )
+    return len(await cursor.fetchall()) == len(wanted)
 
 
 async def insert_trace(connection: Connection, scope: Scope, trace: Trace) -> None:

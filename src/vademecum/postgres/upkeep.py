@@ -9,6 +9,7 @@ from vademecum.model.index import KeywordRow
 from vademecum.model.principal import Scope
 from vademecum.ports.store import Gap
 from vademecum.postgres.change import forget_changes
+from vademecum.postgres.kept_answer import forget_expired
 from vademecum.postgres.pool import Pool, clear_errors
 from vademecum.postgres.queries import load
 from vademecum.postgres.revision import index_terms, index_vectors
@@ -107,3 +108,6 @@ class PostgresUpkeep:
 
     async def forget_changes(self, tenant: Tenant, before: datetime) -> int:
         return await forget_changes(self._pool, Scope.for_operator(tenant), before)
+
+    async def forget_answers(self, tenant: Tenant) -> int:
+        return await forget_expired(self._pool, tenant)

@@ -115,6 +115,20 @@ class AnswerSettings(_Section):
     )
 
 
+class CacheSettings(_Section):
+    answers: bool = Field(
+        default=True,
+        description="give an answer again to the same question of the same principal, as long as "
+        "no document changed",
+    )
+    answer_minutes: float = Field(
+        default=60.0, gt=0, le=10_080, description="how long an answer may be given again"
+    )
+    answers_of_one: int = Field(
+        default=1_000, ge=1, le=100_000, description="answers kept of one principal"
+    )
+
+
 class MemorySettings(_Section):
     floor: float = Field(
         default=FLOOR, ge=0, le=1, description="least similarity of a memory that is recalled"
@@ -240,6 +254,7 @@ class Settings(_Section):
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
     answer: AnswerSettings = AnswerSettings()
+    cache: CacheSettings = CacheSettings()
     memory: MemorySettings = MemorySettings()
     conversation: ConversationSettings = ConversationSettings()
     retention: RetentionSettings = RetentionSettings()

@@ -1,7 +1,6 @@
 """How are conversations kept? Whoever adds a turn holds its conversation, so none is passed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -28,7 +27,7 @@ from vademecum.model.purge import StoreReceipt, counted
 from vademecum.model.trace import Trace
 from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
-from vademecum.postgres.record import insert_trace
+from vademecum.postgres.record import emptied, hold_documents, insert_trace
 from vademecum.postgres.unit_of_work import transaction
 
 _SQL = load("conversation")
@@ -105,7 +104,13 @@ class PostgresConversations:
     async def finish(self, scope: Scope, begun: Begun, said: Finished, trace: Trace) -> bool:
         keys = _keys(scope, begun.conversation_id) | {"persona": None}
         async with transaction(self._pool, scope) as connection:
+            quoted = (*trace.documents, *said.documents)
+            there = await hold_documents(connection, scope, quoted)
             await connection.execute(_SQL["hold_conversation"], keys)
+            if not there:
+                await connection.execute(
+                    _SQL["delete_turn"], {"tenant": scope.tenant, "id": begun.answer_id}
+                )
             cursor = await connection.execute(
                 _SQL["finish_turn"],
                 {
@@ -122,7 +127,7 @@ class PostgresConversations:
             )
             row = await cursor.fetchone()
             if row is None:  # who deleted it wants nothing of it kept
-                await insert_trace(connection, scope, replace(trace, documents=(), record={}))
+                await insert_trace(connection, scope, emptied(trace))
                 return False
             await connection.execute(_SQL["saved"], keys | {"position": row["position"]})
             await insert_trace(connection, scope, trace)

@@ -10,6 +10,10 @@ SELECT tenant, id FROM api_key WHERE revoked_at IS NOT NULL AND kind = 'key' ORD
 -- name: end_sessions
 DELETE FROM api_key WHERE kind = 'session'
 
+-- name: forget_answers
+-- Their moments are another server's: nothing tells what has changed since.
+DELETE FROM kept_answer
+
 -- name: end_keys
 UPDATE api_key SET revoked_at = clock_timestamp()
 WHERE revoked_at IS NULL AND (%(ids)s::uuid[] IS NULL OR id = ANY (%(ids)s::uuid[]))

@@ -60,6 +60,10 @@ UPDATE turn SET text = %(text)s, state = %(state)s, language = %(language)s,
 WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND state = 'writing'
 RETURNING position
 
+-- name: delete_turn
+-- It would quote what has been deleted while it was written.
+DELETE FROM turn WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND state = 'writing'
+
 -- name: saved
 UPDATE conversation SET saved_through = greatest(saved_through, %(position)s), last_at = now()
 WHERE tenant = %(tenant)s AND id = %(id)s::uuid

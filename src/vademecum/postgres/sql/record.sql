@@ -1,3 +1,9 @@
+-- name: hold_documents
+-- Whoever deletes one of them waits until what quotes it is written, and then deletes that too.
+SELECT id FROM document
+WHERE tenant = %(tenant)s AND id = ANY (%(documents)s::uuid[])
+ORDER BY id FOR KEY SHARE
+
 -- name: insert_trace
 INSERT INTO trace (tenant, id, principal, kind, documents, record, created_at)
 VALUES (%(tenant)s, %(id)s::uuid, %(principal)s, %(kind)s, %(documents)s::uuid[],

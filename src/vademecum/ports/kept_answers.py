@@ -1,0 +1,38 @@
+"""Where are answers kept that may be given again?"""
+
+from datetime import timedelta
+from typing import Protocol
+
+from vademecum.model.kept_answer import KeptAnswer, Looked
+from vademecum.model.principal import Scope
+
+
+class KeptAnswerStore(Protocol):
+    """Answers by the key of all that they depend on but the documents. Each belongs to the
+    principal it was given to, and goes with its trace: with any document that it quotes or was
+    written beside, with its conversation, with its person."""
+
+    async def look(self, scope: Scope, key: bytes) -> Looked:
+        """Return the answer kept under a key, none where any document of the tenant was
+        published, changed or deleted since it was begun, or where its time is over.
+
+        Raises: DatabaseAway.
+        """
+        ...
+
+    async def keep(
+        self,
+        scope: Scope,
+        key: bytes,
+        answer: KeptAnswer,
+        *,
+        moment: str,
+        lasts: timedelta,
+        most: int,
+    ) -> None:
+        """Keep an answer that was begun at `moment` (of an earlier look) for `lasts`; of those of
+        one principal the newest `most` stay. Nothing is kept whose trace is gone already.
+
+        Raises: DatabaseAway.
+        """
+        ...

@@ -1,0 +1,121 @@
+"""How are answers kept that may be given again?"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from vademecum.model.answer import Checked, Citation, Sentence
+from vademecum.model.ids import ChunkId, DocumentId, Tenant, TraceId
+from vademecum.model.kept_answer import KeptAnswer, Looked
+from vademecum.model.passage import Signals
+from vademecum.model.principal import Scope
+from vademecum.postgres.pool import Pool
+from vademecum.postgres.queries import load
+from vademecum.postgres.unit_of_work import transaction
+
+_SQL = load("kept_answer")
+
+
+class PostgresKeptAnswers:
+    """The KeptAnswerStore on PostgreSQL."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def look(self, scope: Scope, key: bytes) -> Looked:
+        async with transaction(self._pool, scope) as connection:
+            row = await (
+                await connection.execute(_SQL["look"], _place(scope) | {"key": key})
+            ).fetchone()
+        assert row is not None
+        kept = None if row["trace"] is None else _kept(TraceId(row["trace"]), row["body"])
+        return Looked(kept=kept, moment=row["moment"], personal=row["personal"])
+
+    async def keep(
+        self,
+        scope: Scope,
+        key: bytes,
+        answer: KeptAnswer,
+        *,
+        moment: str,
+        lasts: timedelta,
+        most: int,
+    ) -> None:
+        values = _place(scope) | {
+            "key": key,
+            "trace": answer.trace_id,
+            "body": Jsonb(_body(answer)),
+            "moment": moment,
+            "lasts": lasts,
+            "most": most,
+        }
+        async with transaction(self._pool, scope) as connection:
+            await connection.execute(_SQL["keep"], values)
+            await connection.execute(_SQL["bound"], values)
+
+
+async def forget_expired(pool: Pool, tenant: Tenant) -> int:
+    """Delete the answers of a tenant whose time is over; return how many."""
+    async with transaction(pool, Scope.for_operator(tenant)) as connection:
+        cursor = await connection.execute(_SQL["expired"], {"tenant": tenant})
+        return len(await cursor.fetchall())
+
+
+def _place(scope: Scope) -> dict[str, Any]:
+    return {"tenant": scope.tenant, "principal": scope.principal}
+
+
+def _body(answer: KeptAnswer) -> dict[str, Any]:
+    return {
+        "mode": answer.mode,
+        "said": [
+            {
+                "sentence": asdict(checked.sentence),
+                "citations": [
+                    asdict(one)
+                    | {"chunk_id": str(one.chunk_id), "document_id": str(one.document_id)}
+                    for one in checked.citations
+                ],
+            }
+            for checked in answer.said
+        ],
+        "found": [[str(item), score, asdict(signals)] for item, score, signals in answer.found],
+    }
+
+
+def _kept(trace_id: TraceId, body: Mapping[str, Any]) -> KeptAnswer:
+    return KeptAnswer(
+        trace_id=trace_id,
+        mode=body["mode"],
+        said=tuple(
+            Checked(
+                mode=body["mode"],
+                sentence=_sentence(one["sentence"]),
+                citations=tuple(_citation(cited) for cited in one["citations"]),
+            )
+            for one in body["said"]
+        ),
+        found=tuple(
+            (ChunkId(UUID(item)), score, Signals(**signals))
+            for item, score, signals in body["found"]
+        ),
+    )
+
+
+def _sentence(body: Mapping[str, Any]) -> Sentence:
+    """Answers that rest on memories are not kept, so there is no id among these values."""
+    return Sentence(**body | {"markers": tuple(body["markers"]), "memories": ()})
+
+
+def _citation(body: Mapping[str, Any]) -> Citation:
+    return Citation(
+        **body
+        | {
+            "chunk_id": ChunkId(UUID(body["chunk_id"])),
+            "document_id": DocumentId(UUID(body["document_id"])),
+        }
+    )
