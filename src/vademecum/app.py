@@ -16,7 +16,7 @@ from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
 from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.answer.fold import TendParts
 from vademecum.answer.pipeline import answer
-from vademecum.answer.record import retrieval_record
+from vademecum.answer.record import query_record, retrieval_record
 from vademecum.answer.write import AnswerParts
 from vademecum.catalogue import Catalogue, open_catalogue
 from vademecum.ingest.contextualize import CONTEXT_TOKENS
@@ -49,6 +49,7 @@ from vademecum.model.passage import Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.model.query import Ask, Mode, Query
+from vademecum.model.replay import Replay
 from vademecum.model.trace import Trace
 from vademecum.model.turn_unit import RecalledTurns
 from vademecum.opening import (
@@ -72,7 +73,8 @@ from vademecum.ports.parser import Parser
 from vademecum.postgres.graph import PostgresGraph
 from vademecum.postgres.index import current_generation
 from vademecum.remembering import Memories, MemoryStory
-from vademecum.retrieve.pipeline import retrieve
+from vademecum.replaying import ReplayParts, replay, replay_day, reranked
+from vademecum.retrieve.pipeline import Ranking, retrieve
 from vademecum.settings import LOCAL_E5, Loaded, Settings
 from vademecum.talking import Talking
 from vademecum.text import language
@@ -176,7 +178,7 @@ class App:
             chunks=tuple(p.source.chunk.id for p in retrieval.passages),
             created_at=self.answer_parts.retrieve.clock.now(),
             record=retrieval_record(retrieval)
-            | {"versions": {"space": self.answer_parts.retrieve.embedder.space.name}},
+            | {"versions": dict(self.answer_parts.versions), "asked": query_record(scope, query)},
         )
         await self.catalogue.records.record_trace(scope, trace)
         return Found(retrieval=retrieval, trace_id=trace.id)
@@ -256,6 +258,25 @@ class App:
                 if isinstance(event, Done):
                     return event.answer
         raise RuntimeError("the answer had no end")
+
+    async def replay(
+        self, trace_id: TraceId, *, scope: Scope, ranking: Ranking | None = None
+    ) -> Replay:
+        """Do again what a trace tells of, with `ranking` as it would be ranked then, and say what
+        differs and why; see `replaying.replay`. Raises: TraceNotFound, UsageError."""
+        return await replay(self._replay_parts(ranking), scope, trace_id)
+
+    def replay_day(
+        self, day: date, *, scope: Scope, ranking: Ranking | None = None
+    ) -> AsyncGenerator[Replay, None]:
+        """Search again for what was searched for on a day (UTC), without writing answers."""
+        return replay_day(self._replay_parts(ranking), scope, day)
+
+    def _replay_parts(self, ranking: Ranking | None) -> ReplayParts:
+        parts = ReplayParts(
+            answer=self.answer_parts, records=self.catalogue.records, talking=self.talking
+        )
+        return parts if ranking is None else reranked(parts, ranking)
 
     async def remember(
         self,
@@ -492,6 +513,7 @@ def compose(
             show_unsupported=show_unsupported,
             memory=remembered,
             reuse=wiring.reuse(reuse),
+            versions=wiring.versions(search, temperature, show_unsupported=show_unsupported),
         ),
         own_memories=Memories(parts=remembered),
         memory_upkeep_parts=wiring.memory_upkeep(remembered, memory.keep),

@@ -24,14 +24,14 @@ from vademecum.postgres import embedded
 from vademecum.postgres.conversation.store import PostgresConversations
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.erasure import PostgresPeople
-from vademecum.postgres.feedback import PostgresFeedback
 from vademecum.postgres.isolation import check_isolation
 from vademecum.postgres.jobs import PostgresJobs
 from vademecum.postgres.key import PostgresKeys
 from vademecum.postgres.migrate import migrate
 from vademecum.postgres.pool import Pool, open_pool
-from vademecum.postgres.record import PostgresRecords
 from vademecum.postgres.scrub import scrub
+from vademecum.postgres.trace.feedback import PostgresFeedback
+from vademecum.postgres.trace.record import PostgresRecords
 from vademecum.purge.person import PersonParts, purge_person, would_purge
 from vademecum.purge.pipeline import PurgeParts, purge_document, purge_version
 from vademecum.settings import Loaded

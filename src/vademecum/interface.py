@@ -17,6 +17,7 @@ from vademecum.model.memory import Memory, Recall, Recalled, Remembered
 from vademecum.model.passage import Passage
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
+from vademecum.model.replay import Replay
 from vademecum.model.turn_unit import RecalledTurn
 from vademecum.remembering import MemoryStory
 from vademecum.talking import Dialogue
@@ -144,6 +145,19 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "turn_id": answer.turn_id,
         "trace_id": answer.trace_id,
         "given_before": answer.given_before,
+    }
+
+
+def replay_json(replay: Replay) -> dict[str, Any]:
+    answer = replay.answer
+    return {
+        "trace_id": replay.trace_id,
+        "created_at": replay.created_at,
+        "same": replay.same,
+        "versions": [asdict(version) for version in replay.versions],
+        "searches": [asdict(search) for search in replay.searches],
+        "answer": None if answer is None else asdict(answer) | {"same": answer.same},
+        "degraded": list(replay.degraded),
     }
 
 

@@ -106,6 +106,8 @@ class App:
     search = _waiting(asynchronous.App.search)
     ask = _waiting(asynchronous.App.ask)
     stream = _iterating(asynchronous.App.stream)
+    replay = _waiting(asynchronous.App.replay)
+    replay_day = _iterating(asynchronous.App.replay_day)
     remember = _waiting(asynchronous.App.remember)
     recall = _waiting(asynchronous.App.recall)
     memories = _waiting(asynchronous.App.memories)

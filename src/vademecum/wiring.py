@@ -1,12 +1,15 @@
 """How do opened parts become what each line of work needs from outside?"""
 
+import hashlib
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
 from vademecum import opening
 from vademecum.adapters.clock import SystemClock
 from vademecum.answer.converse import TalkParts
 from vademecum.answer.fold import TendParts
+from vademecum.answer.prompt import SYSTEM
 from vademecum.answer.reuse import ReuseParts
 from vademecum.catalogue import Catalogue
 from vademecum.ingest.deliver import DeliverParts
@@ -25,11 +28,11 @@ from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
 from vademecum.postgres.conversation.turns import PostgresTurns
 from vademecum.postgres.index import PostgresIndex
-from vademecum.postgres.kept_answer import PostgresKeptAnswers
 from vademecum.postgres.learning import PostgresLearning
 from vademecum.postgres.memory.store import PostgresMemories
 from vademecum.postgres.memory.upkeep import PostgresMemoryUpkeep
 from vademecum.postgres.revision import PostgresRevisions
+from vademecum.postgres.trace.kept_answer import PostgresKeptAnswers
 from vademecum.postgres.upkeep import PostgresUpkeep
 from vademecum.retrieve.pipeline import RetrieveParts
 
@@ -101,6 +104,25 @@ class Wiring:
             records=self.catalogue.records,
             clock=SystemClock(),
         )
+
+    def versions(
+        self, search: SearchRules, temperature: float | None, *, show_unsupported: bool
+    ) -> dict[str, Any]:
+        """Return what a result depends on beside the documents, as traces name it: settings by
+        their dotted keys."""
+        model = self.models.language_model
+        return {
+            "release": version("vademecum"),
+            "space": self.models.embedder.space.name,
+            "generation": self.generation.id,
+            "analyser": self.generation.analyser,
+            "language_model": model.name if model else "",
+            "prompt": hashlib.sha256(SYSTEM.encode()).hexdigest()[:12],
+            "search.exact_below": search.exact_below,
+            **search.ranking.named,
+            "answer.temperature": temperature,
+            "answer.show_unsupported": show_unsupported,
+        }
 
     def reuse(self, rules: ReuseRules | None) -> ReuseParts | None:
         if rules is None:

@@ -28,7 +28,7 @@ from vademecum.model.principal import Scope
 from vademecum.ports.index import Index
 from vademecum.postgres import document as document_module
 from vademecum.postgres.pool import Pool, open_pool
-from vademecum.postgres.record import PostgresRecords
+from vademecum.postgres.trace.record import PostgresRecords
 from vademecum.text.analyse import query_terms, term_id
 
 WORDS = "Tickets are refunded within thirty days at the north gate."

@@ -366,3 +366,21 @@ async def test_feedback_is_each_ones_own_and_the_last_word_counts(served: Served
         receipt = (await client.post("/api/v1/purges", json={})).json()
         stores = {store["store"]: store["deleted"] for store in receipt["stores"]}
         assert stores["postgres.feedback"] == 1
+
+
+async def test_a_trace_is_replayed_by_whoever_it_is_of(served: Served) -> None:
+    async with served.client(await served.key()) as client:
+        await put(served, await served.key())
+        answer = (await client.post("/api/v1/ask", json={"question": "Which cameras?"})).json()
+        path = f"/api/v1/traces/{answer['trace_id']}/replay"
+        replay = (await client.post(path)).json()
+        assert (replay["trace_id"], replay["same"]) == (answer["trace_id"], True)
+        assert replay["answer"]["same"] is True
+        assert (await client.post(path, json={"rerank": True})).json()["same"] is True
+        refused = await client.post(path, json={"fusion": "rrf"})
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+        assert (await client.post(path, json={"fusion": "magic"})).status_code == 400
+    async with served.client(await served.key("user:boss", "read", "admin")) as boss:
+        tried = (await boss.post(path, json={"fusion": "rrf", "dense_weight": 0.2})).json()
+        assert [v["name"] for v in tried["versions"]] == ["search.dense_weight", "search.fusion"]
+        assert tried["answer"] is None, "nobody else's question is answered again"

@@ -26,8 +26,8 @@ from vademecum.model.document import State
 from vademecum.model.ids import ConversationId
 from vademecum.model.memory import KINDS, Confidence, MemorySignals, Outcome, SourceKind
 from vademecum.model.principal import Scope
-from vademecum.postgres.overview import Overview
 from vademecum.postgres.pool import Pool
+from vademecum.postgres.trace.overview import Overview
 from vademecum.server.application import ROUTES
 from vademecum.server.web.languages import NAMES, chosen, language
 from vademecum.server.web.markup import marked_up
@@ -668,6 +668,16 @@ async def test_operators_see_why_and_how_it_is_but_not_what_others_asked(served:
         assert "Where is step-free access?" in shown
         assert shown.count('<rect class="bar"') > 5
         assert "rules.md" in shown
+        replayed = await client.post(f"{own}/replay", data={"fusion": "rrf", "rerank": "false"})
+        assert "search.fusion" in replayed.text
+        assert "Where is step-free access?" in replayed.text
+        assert "another setting" in replayed.text or "stands where it stood" in replayed.text
+        again = (await client.post(f"{own}/replay", data={"fusion": "", "rerank": ""})).text
+        assert "the same" in again
+        assert "stands where it stood" in again
+        assert (await client.post(f"{own}/replay", data={"fusion": "none"})).status_code == 400
+        hidden = (await client.post(f"/inspect/{foreign}/replay", data={})).text
+        assert "Hall Norte" not in hidden
         other = (await client.get(f"/inspect/{foreign}")).text
         listed = (await client.get("/inspect")).text
         for text in (other, listed):

@@ -24,7 +24,7 @@ LEAVES = [path for path, command in COMMANDS.items() if not hasattr(command, "co
 
 def test_the_commands_are_those_of_the_interface() -> None:
     assert set(COMMANDS) == {
-        "vade", "vade demo", "vade ingest", "vade ask", "vade search", "vade explain",
+        "vade", "vade demo", "vade ingest", "vade ask", "vade search", "vade explain", "vade replay",
         "vade documents", "vade documents list", "vade documents show", "vade documents text",
         "vade documents chunks", "vade documents history", "vade documents delete",
         "vade eval", "vade eval lab", "vade status", "vade doctor",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from vademecum.answer.cite import merge
 from vademecum.answer.command import Told, obey
 from vademecum.answer.converse import Talk, begin, finish, spoken_text, stop
-from vademecum.answer.record import answer_record
+from vademecum.answer.record import answer_record, asked_record
 from vademecum.answer.remembered import in_time, recalled
 from vademecum.answer.reuse import Again, keep, look_for
 from vademecum.answer.unknown import unknown
@@ -123,7 +123,8 @@ async def _answered(
 
     whole = _assemble(ask, talk, draft, mode, passages, recall, timings)
     rewrite = {"how": meant.how, "text": meant.text}
-    record = answer_record(whole, searches, _versions(parts), draft.removed, rewrite)
+    record = answer_record(whole, searches, parts.versions, draft.removed, rewrite)
+    record["asked"] = asked_record(scope, ask, whole.conversation_id)
     said = () if whole.abstained else draft.kept
     await finish(parts.talk, scope, talk, whole.text, said, passages, record, memories=draft.used)
     await _count_uses(parts, scope, draft)
@@ -143,7 +144,8 @@ async def _given_again(
     timings = {"total": 1000 * (parts.retrieve.clock.monotonic() - started)}
     answer = _assemble(ask, talk, draft, again.kept.mode, again.passages, None, timings)
     whole = replace(answer, given_before=again.kept.trace_id)
-    record = answer_record(whole, (), _versions(parts))
+    record = answer_record(whole, (), parts.versions)
+    record["asked"] = asked_record(scope, ask, whole.conversation_id)
     said = () if whole.abstained else draft.kept
     await finish(parts.talk, scope, talk, whole.text, said, again.passages, record)
     yield Done(answer=whole)
@@ -180,14 +182,6 @@ async def _count_uses(parts: AnswerParts, scope: Scope, draft: Draft) -> None:
         await answered(parts.memory.store.used(scope, draft.used), parts.talk.seconds)
     except ServiceAway:
         return  # one use that is not counted changes a score by little
-
-
-def _versions(parts: AnswerParts) -> dict[str, str]:
-    model = parts.language_model
-    return {
-        "space": parts.retrieve.embedder.space.name,
-        "language_model": model.name if model else "",
-    }
 
 
 def _bounded(asked: Sequence[str]) -> list[str]:

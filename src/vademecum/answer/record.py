@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import date
 from typing import Any
 
 from vademecum.model.answer import Answer
 from vademecum.model.filter_json import as_json
+from vademecum.model.ids import ConversationId
 from vademecum.model.passage import Passage, Retrieval
+from vademecum.model.principal import Scope
+from vademecum.model.query import Ask, Query
 
 
 def retrieval_record(retrieval: Retrieval) -> dict[str, Any]:
@@ -31,6 +35,32 @@ def candidate(passage: Passage) -> dict[str, Any]:
         "document_id": str(source.document_id),
         "uri": source.uri,
         "signals": asdict(passage.signals),
+    }
+
+
+def query_record(scope: Scope, query: Query) -> dict[str, Any]:
+    """Return on whose behalf and for what a search was made, so that it can be made again."""
+    return _sight(scope, query.collections, query.as_of) | {"k": query.k, "mode": query.mode}
+
+
+def asked_record(scope: Scope, ask: Ask, conversation_id: ConversationId | None) -> dict[str, Any]:
+    """Return on whose behalf and how a question was asked, so that it can be asked again."""
+    return _sight(scope, ask.collections, ask.as_of) | {
+        "filter": as_json(ask.filter) if ask.filter else None,
+        "persona": ask.persona,
+        "stage": ask.stage,
+        "zone": ask.zone,
+        "conversation_id": str(conversation_id) if conversation_id else None,
+    }
+
+
+def _sight(scope: Scope, collections: frozenset[str] | None, as_of: date | None) -> dict[str, Any]:
+    return {
+        "labels": sorted(scope.labels),
+        "operator": scope.operator,
+        "scope_collections": None if scope.collections is None else sorted(scope.collections),
+        "collections": None if collections is None else sorted(collections),
+        "as_of": as_of.isoformat() if as_of else None,
     }
 
 

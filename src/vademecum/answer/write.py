@@ -1,11 +1,12 @@
 """How are an answer's sentences written, checked and kept, one by one?"""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
+from typing import Any
 
 from vademecum.answer.budget import CONTEXT_TOKENS
 from vademecum.answer.cite import OBEYED, Gate, citation, verify
@@ -44,7 +45,8 @@ _NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerParts:
     """What the line needs from outside. Without `language_model` answers are extractive, without
-    `memory` nothing is remembered of anybody, without `reuse` no answer is given twice."""
+    `memory` nothing is remembered of anybody, without `reuse` no answer is given twice.
+    `versions` names models, index, prompt, release and settings, for the traces."""
 
     retrieve: RetrieveParts
     talk: TalkParts
@@ -55,6 +57,7 @@ class AnswerParts:
     show_unsupported: bool
     memory: MemoryParts | None = None
     reuse: ReuseParts | None = None
+    versions: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)

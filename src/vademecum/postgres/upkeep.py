@@ -9,10 +9,10 @@ from vademecum.model.index import KeywordRow
 from vademecum.model.principal import Scope
 from vademecum.ports.store import Gap
 from vademecum.postgres.change import forget_changes
-from vademecum.postgres.kept_answer import forget_expired
 from vademecum.postgres.pool import Pool, clear_errors
 from vademecum.postgres.queries import load
 from vademecum.postgres.revision import index_terms, index_vectors
+from vademecum.postgres.trace.kept_answer import forget_expired
 from vademecum.postgres.unit_of_work import transaction
 
 _SQL = load("upkeep")

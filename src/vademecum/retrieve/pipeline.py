@@ -43,6 +43,16 @@ class Ranking:
     rerank: bool
     leg_seconds: float
 
+    @property
+    def named(self) -> dict[str, object]:
+        """What the order depends on, by the dotted keys of the settings."""
+        return {
+            "search.fusion": self.fusion.method,
+            "search.fusion_k": self.fusion.k,
+            "search.dense_weight": self.fusion.dense_weight,
+            "models.reranker": "local:maxsim" if self.rerank else "",
+        }
+
 
 DEFAULT_RANKING = Ranking(fusion=Fusion(), rerank=True, leg_seconds=5.0)
 

@@ -1,5 +1,6 @@
 """Which bodies may a request have? Checked before anything is done with them."""
 
+from dataclasses import replace
 from datetime import date
 from typing import Annotated, Any
 from uuid import UUID
@@ -13,6 +14,9 @@ from vademecum.model.filter_json import parse_filter
 from vademecum.model.key import Permission
 from vademecum.model.memory import DEFAULT_PERSONA, Kind, Stage
 from vademecum.model.query import Mode
+from vademecum.rank.fuse import Method
+from vademecum.retrieve.fuse import Fusion
+from vademecum.retrieve.pipeline import Ranking
 
 
 def storable(text: str) -> str:
@@ -75,6 +79,30 @@ class AskForm(Filtered):
     zone: Annotated[str, StringConstraints(max_length=64)] = ""
     again: bool = False
     stream: bool = False
+
+
+class ReplayForm(Form):
+    """How it would be ranked; only an operator may try another way than that of the settings."""
+
+    fusion: Method | None = None
+    fusion_k: int | None = Field(default=None, ge=0, le=10_000)
+    dense_weight: float | None = Field(default=None, ge=0, le=1)
+    rerank: bool | None = None
+
+    def over(self, ranking: Ranking) -> Ranking | None:
+        """Return a ranking with what the form says changed, None where it says nothing."""
+        own = ranking.fusion
+        fusion = Fusion(
+            method=own.method if self.fusion is None else self.fusion,
+            k=own.k if self.fusion_k is None else self.fusion_k,
+            dense_weight=own.dense_weight if self.dense_weight is None else self.dense_weight,
+        )
+        rerank = ranking.rerank if self.rerank is None else self.rerank
+        wanted = replace(ranking, fusion=fusion, rerank=rerank)
+        return None if wanted == ranking else wanted
+
+
+NO_REPLAY_FORM = ReplayForm()
 
 
 class RememberForm(Form):

@@ -27,7 +27,7 @@ from vademecum.model.purge import StoreReceipt, counted
 from vademecum.model.trace import Trace
 from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
-from vademecum.postgres.record import emptied, hold_documents, insert_trace
+from vademecum.postgres.trace.record import emptied, hold_documents, insert_trace
 from vademecum.postgres.unit_of_work import transaction
 
 _SQL = load("conversation")

@@ -39,5 +39,15 @@ BEGIN
         WHERE e.tenant = t AND e.xid >= pg_snapshot_xmin(moment)
           AND NOT pg_visible_in_snapshot(e.xid, moment));
 END $$;
-REVOKE EXECUTE ON FUNCTION unchanged_since FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION unchanged_since TO vademecum_app;
+
+-- Whether any was after a time, for a replay: nothing rests on it, so commits may be out of order.
+CREATE FUNCTION documents_changed(since timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = vademecum, public, pg_temp
+AS $$
+DECLARE t text := current_tenant();
+BEGIN
+    RETURN t IS NOT NULL AND EXISTS (
+        SELECT FROM change_event e WHERE e.tenant = t AND e.occurred_at >= since);
+END $$;
+REVOKE EXECUTE ON FUNCTION unchanged_since, documents_changed FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION unchanged_since, documents_changed TO vademecum_app;

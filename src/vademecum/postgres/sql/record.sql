@@ -29,6 +29,25 @@ GROUP BY q.text
 ORDER BY max(t.created_at) DESC, q.text
 LIMIT %(limit)s::int
 
+-- name: fates
+SELECT c.id, c.document, r.number, i.number AS current, r.published_at,
+       r.valid_from <= moment_of(%(as_of)s::date)
+           AND r.valid_until > moment_of(%(as_of)s::date) AS in_force
+FROM chunk c
+JOIN revision r ON r.tenant = %(tenant)s AND r.id = c.revision
+JOIN document d ON d.tenant = %(tenant)s AND d.id = c.document
+LEFT JOIN revision i ON i.tenant = %(tenant)s AND i.id = d.current_revision
+WHERE c.tenant = %(tenant)s AND c.id = ANY (%(ids)s::uuid[])
+
+-- name: documents_changed
+SELECT documents_changed(%(since)s) AS changed
+
+-- name: traces_between
+SELECT id FROM trace
+WHERE tenant = %(tenant)s AND created_at >= %(begin)s AND created_at < %(until)s
+ORDER BY created_at, id
+LIMIT %(limit)s::int
+
 -- name: get_traces
 SELECT id, principal, kind, record, created_at FROM trace
 WHERE tenant = %(tenant)s AND id = ANY (%(ids)s::uuid[])

@@ -1,13 +1,18 @@
 """Why was it answered like this? One trace, for operators: what was found, and what it took."""
 
 import json
+from typing import get_args
 from uuid import UUID
 
 from fastapi import Request
+from pydantic import ValidationError
 from starlette.responses import Response
 
+from vademecum.errors import UsageError
 from vademecum.model.ids import TraceId
-from vademecum.postgres.overview import Overview
+from vademecum.postgres.trace.overview import Overview
+from vademecum.rank.fuse import Method
+from vademecum.server.forms import ReplayForm
 from vademecum.server.routes import Routes
 from vademecum.server.service import Seeing, Serving
 from vademecum.server.web.chart import candidates_of, stages_of, waterfall
@@ -15,6 +20,7 @@ from vademecum.server.web.site import page
 
 routes = Routes()
 _LISTED = 50
+_METHODS = get_args(Method)
 
 
 @routes.add("GET", "/inspect", permission="admin", spends="read", page=True)
@@ -40,6 +46,33 @@ async def show(trace_id: UUID, request: Request, service: Serving, scope: Seeing
         chart=waterfall(stages_of(record)),
         searches=[(search, candidates_of(search)) for search in searches],
         raw=json.dumps(record, indent=1, ensure_ascii=False) if own else "",
+        form={},
+        methods=_METHODS,
+    )
+
+
+@routes.add(
+    "POST",
+    "/inspect/{trace_id}/replay",
+    permission="admin",
+    spends="work",
+    audit="retrieval",
+    page=True,
+)
+async def replay(trace_id: UUID, request: Request, service: Serving, scope: Seeing) -> Response:
+    """Show what the same question finds now, with the ranking that the form names."""
+    own = service.app.answer_parts.retrieve.ranking
+    async with request.form() as fields:
+        given = {key: fields.get(key) or None for key in ("fusion", "dense_weight", "rerank")}
+    try:
+        form = ReplayForm.model_validate(given)
+    except ValidationError as error:
+        raise UsageError("the ranking is none", hint="choose from the lists") from error
+    done = await service.app.replay(TraceId(trace_id), scope=scope, ranking=form.over(own))
+    trace = await service.app.catalogue.records.trace(scope, TraceId(trace_id))
+    mine = trace.principal == scope.principal
+    return page(
+        request, "replay.html", trace=trace, replay=done, own=mine, form=given, methods=_METHODS
     )
 
 

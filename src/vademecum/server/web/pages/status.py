@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from vademecum.errors import ServiceAway
 from vademecum.postgres.health import ping, server_facts
-from vademecum.postgres.overview import Overview
+from vademecum.postgres.trace.overview import Overview
 from vademecum.server.routes import Routes
 from vademecum.server.service import Seeing, Service, Serving
 from vademecum.server.web.chart import pairs

@@ -108,14 +108,12 @@ def _kept(trace_id: TraceId, body: Mapping[str, Any]) -> KeptAnswer:
 
 def _sentence(body: Mapping[str, Any]) -> Sentence:
     """Answers that rest on memories are not kept, so there is no id among these values."""
-    return Sentence(**body | {"markers": tuple(body["markers"]), "memories": ()})
+    return Sentence(**{**body, "markers": tuple(body["markers"]), "memories": ()})
 
 
 def _citation(body: Mapping[str, Any]) -> Citation:
-    return Citation(
-        **body
-        | {
-            "chunk_id": ChunkId(UUID(body["chunk_id"])),
-            "document_id": DocumentId(UUID(body["document_id"])),
-        }
-    )
+    ids = {
+        "chunk_id": ChunkId(UUID(body["chunk_id"])),
+        "document_id": DocumentId(UUID(body["document_id"])),
+    }
+    return Citation(**{**body, **ids})

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Any
 
 from psycopg.types.json import Jsonb
 
 from vademecum.errors import TraceNotFound
-from vademecum.model.ids import DocumentId, Principal, TraceId
+from vademecum.model.ids import ChunkId, DocumentId, Principal, TraceId
 from vademecum.model.principal import Scope
+from vademecum.model.replay import Fate
 from vademecum.model.trace import Trace
 from vademecum.postgres.pool import Connection, Pool
 from vademecum.postgres.queries import load
@@ -49,6 +51,58 @@ class PostgresRecords:
                 _SQL["get_traces"], {"tenant": scope.tenant, "ids": list(trace_ids)}
             )
             return [_trace(row) async for row in cursor]
+
+    async def record_replay(
+        self, scope: Scope, trace_id: TraceId, chunk_ids: Iterable[ChunkId]
+    ) -> None:
+        """Write down that whoever replays a trace retrieved these chunks."""
+        values = {
+            "tenant": scope.tenant,
+            "id": trace_id,
+            "kind": "replay",
+            "principal": scope.principal,
+            "chunks": list(chunk_ids),
+            "created_at": datetime.now(UTC),
+        }
+        async with transaction(self._pool, scope) as connection:
+            await connection.execute(_SQL["insert_audit_event"], values)
+
+    async def fates(
+        self, scope: Scope, chunk_ids: Iterable[ChunkId], as_of: date | None
+    ) -> dict[ChunkId, Fate]:
+        """Return what has become of chunks on the day `as_of`, or now; nothing of those that are
+        gone, or whose document the scope may not see."""
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(
+                _SQL["fates"], {"tenant": scope.tenant, "ids": list(chunk_ids), "as_of": as_of}
+            )
+            return {
+                ChunkId(row["id"]): Fate(
+                    document_id=DocumentId(row["document"]),
+                    revision=row["number"],
+                    current=row["current"],
+                    in_force=row["in_force"],
+                    published_at=row["published_at"],
+                )
+                async for row in cursor
+            }
+
+    async def documents_changed(self, scope: Scope, since: datetime) -> bool:
+        """Tell whether any document of the tenant was published, changed or deleted since then."""
+        async with transaction(self._pool, scope) as connection:
+            row = await (
+                await connection.execute(_SQL["documents_changed"], {"since": since})
+            ).fetchone()
+        return bool(row and row["changed"])
+
+    async def between(
+        self, scope: Scope, begin: datetime, until: datetime, limit: int
+    ) -> list[TraceId]:
+        """Return the traces of a time that may be seen, the oldest first, at most `limit`."""
+        keys = {"tenant": scope.tenant, "begin": begin, "until": until, "limit": limit}
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(_SQL["traces_between"], keys)
+            return [TraceId(row["id"]) async for row in cursor]
 
     async def queries(self, scope: Scope, limit: int) -> list[str]:
         """Return what was searched for, each text once, the newest first."""

@@ -1,0 +1,1 @@
+"""What is kept of searches and answers: traces, opinions, what is given again."""
