@@ -9,7 +9,16 @@ from uuid import UUID
 
 from vademecum.app import Found
 from vademecum.errors import VademecumError
-from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Retrieved, Sentence
+from vademecum.model.answer import (
+    Answer,
+    Checked,
+    Citation,
+    Conflict,
+    Done,
+    Event,
+    Retrieved,
+    Sentence,
+)
 from vademecum.model.chunk import Chunk
 from vademecum.model.document import Document
 from vademecum.model.key import ApiKey
@@ -130,6 +139,16 @@ def sentence_json(sentence: Sentence) -> dict[str, Any]:
     }
 
 
+def conflict_json(conflict: Conflict) -> dict[str, Any]:
+    return {
+        "sentence": conflict.sentence,
+        "kind": conflict.kind,
+        "since": conflict.since,
+        "other": citation_json(conflict.other),
+        "other_since": conflict.other_since,
+    }
+
+
 def answer_json(answer: Answer) -> dict[str, Any]:
     return {
         "answer": answer.text,
@@ -145,6 +164,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "turn_id": answer.turn_id,
         "trace_id": answer.trace_id,
         "given_before": answer.given_before,
+        "as_of": answer.as_of,
+        "conflicts": [conflict_json(conflict) for conflict in answer.conflicts],
     }
 
 

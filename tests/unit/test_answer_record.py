@@ -111,6 +111,7 @@ def test_an_answer_with_its_searches_and_places_but_no_words_of_its_sources() ->
     assert rest == {
         "question": "what is quoted?",
         "given_before": None,
+        "conflicts": [],
         "rewrite": {"how": "typed", "text": "what is quoted?"},
         "mode": "generated",
         "abstained": False,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from vademecum.answer.cite import merge
 from vademecum.answer.command import Told, obey
+from vademecum.answer.conflicts import conflicts
 from vademecum.answer.converse import Talk, begin, finish, spoken_text, stop
 from vademecum.answer.record import answer_record, asked_record
 from vademecum.answer.remembered import in_time, recalled
@@ -122,6 +123,8 @@ async def _answered(
     timings["total"] = 1000 * (clock.monotonic() - started)
 
     whole = _assemble(ask, talk, draft, mode, passages, recall, timings)
+    otherwise = await asyncio.to_thread(conflicts, draft.kept, passages)
+    whole = replace(whole, conflicts=() if whole.abstained else otherwise)
     rewrite = {"how": meant.how, "text": meant.text}
     record = answer_record(whole, searches, parts.versions, draft.removed, rewrite)
     record["asked"] = asked_record(scope, ask, whole.conversation_id)
@@ -143,7 +146,9 @@ async def _given_again(
         yield checked
     timings = {"total": 1000 * (parts.retrieve.clock.monotonic() - started)}
     answer = _assemble(ask, talk, draft, again.kept.mode, again.passages, None, timings)
-    whole = replace(answer, given_before=again.kept.trace_id)
+    otherwise = await asyncio.to_thread(conflicts, draft.kept, again.passages)
+    before = again.kept.trace_id
+    whole = replace(answer, given_before=before, conflicts=() if answer.abstained else otherwise)
     record = answer_record(whole, (), parts.versions)
     record["asked"] = asked_record(scope, ask, whole.conversation_id)
     said = () if whole.abstained else draft.kept
@@ -272,4 +277,5 @@ def _assemble(
         trace_id=talk.trace_id,
         asked_turn_id=talk.place.question_id if talk.place else None,
         memories=recall.all if recall is not None else (),
+        as_of=ask.as_of,
     )

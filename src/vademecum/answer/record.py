@@ -100,6 +100,18 @@ def answer_record(
             }
             for c in answer.citations
         ],
+        "conflicts": [
+            {
+                "sentence": c.sentence,
+                "kind": c.kind,
+                "marker": c.other.marker,
+                "chunk_id": str(c.other.chunk_id),
+                "document_id": str(c.other.document_id),
+                "start": c.other.start,
+                "end": c.other.end,
+            }
+            for c in answer.conflicts
+        ],
         "memories": [
             {
                 "memory_id": str(recalled.memory.id),

@@ -35,7 +35,7 @@ from vademecum.cli.output import (
 )
 from vademecum.errors import UsageError
 from vademecum.interface import answer_json, event_json, found_json, scope_json
-from vademecum.model.answer import Answer, Checked, Citation, Done, Event, Sentence
+from vademecum.model.answer import Answer, Checked, Citation, Conflict, Done, Event, Sentence
 from vademecum.model.ids import ConversationId
 from vademecum.model.memory import DEFAULT_PERSONA
 from vademecum.model.passage import Passage
@@ -225,6 +225,10 @@ def show_rest(answer: Answer) -> None:
     shown: set[tuple[object, ...]] = set()
     for citation in answer.citations:
         _show_citation(citation, shown)
+    for conflict in answer.conflicts:
+        _show_conflict(conflict)
+    if answer.as_of is not None:
+        out.print(f"[dim]as it was on {answer.as_of}[/]")
     _show_remembered(answer)
     _show_degraded(answer.degraded)
 
@@ -252,6 +256,20 @@ def _show_citation(citation: Citation, shown: set[tuple[object, ...]]) -> None:
     page = page_text(citation.page_start, citation.page_end)
     out.print(
         f"  [dim]\\[{citation.marker}] {escape(citation.title)}{page} · {escape(citation.uri)}[/]"
+    )
+
+
+def _show_conflict(conflict: Conflict) -> None:
+    other = conflict.other
+    page = page_text(other.page_start, other.page_end)
+    out.print(
+        f"[yellow]another source than \\[{other.marker}] says otherwise:[/]"
+        f" “{escape(' '.join(other.quote.split()))}”"
+    )
+    out.print(
+        f"  [dim]{escape(other.title)}{page} · {escape(other.uri)},"
+        f" since {conflict.other_since:%Y-%m-%d}; \\[{other.marker}] since"
+        f" {conflict.since:%Y-%m-%d}[/]"
     )
 
 

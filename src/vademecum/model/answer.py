@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Literal
 
 from vademecum.model.ids import (
@@ -53,6 +54,19 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Another document that says otherwise than the sentence of that number, from 0: what it says
+    is `other`, whose marker is that of the citation it stands against. `kind` is number, date or
+    denial; each side is in force since its day."""
+
+    sentence: int
+    kind: str
+    since: datetime
+    other: Citation
+    other_since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens as the provider counted them; 0 where no language model was used."""
 
@@ -66,7 +80,9 @@ class Answer:
 
     `memories` are those that were recalled for it; `asked_turn_id` is the turn of the question,
     `turn_id` that of the answer. These and `conversation_id` are None where nothing is kept of it.
-    `given_before` is the trace of the answer that is given again here, None for a fresh one.
+    `given_before` is the trace of the answer that is given again here, None for a fresh one;
+    `conflicts` are other sources that say otherwise; `as_of` is the day that was asked about, None
+    for now.
     """
 
     question: str
@@ -85,6 +101,8 @@ class Answer:
     asked_turn_id: TurnId | None
     memories: tuple[Recalled, ...] = ()
     given_before: TraceId | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    as_of: date | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from vademecum.model.chunk import Chunk
@@ -40,7 +41,10 @@ class Signals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmedChunk:
-    """A chunk that the store says is alive, of the current revision, and visible to the scope."""
+    """A chunk that the store says is alive, of a revision in force, and visible to the scope.
+
+    `revision` is that revision's number, in force since `since`; `metadata` are its own.
+    """
 
     chunk: Chunk
     document_id: DocumentId
@@ -48,6 +52,8 @@ class ConfirmedChunk:
     title: str
     collection: str
     metadata: Mapping[str, Any]
+    revision: int
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -206,6 +206,8 @@ class PostgresDocuments:
                     title=row["title"],
                     collection=row["collection"],
                     metadata=row["metadata"],
+                    revision=row["number"],
+                    since=row["valid_from"],
                 )
                 async for row in cursor
             }

@@ -1,5 +1,6 @@
 """How does a test make a passage without a store?"""
 
+from datetime import UTC, datetime
 from uuid import UUID, uuid5
 
 from vademecum.model.chunk import Chunk
@@ -38,5 +39,7 @@ def make_passage(
         title=title,
         collection="default",
         metadata={},
+        revision=1,
+        since=datetime(2026, 1, 1, tzinfo=UTC),
     )
     return Passage(rank=rank, score=1.0 / rank, source=source, signals=Signals())

@@ -75,7 +75,12 @@ ORDER BY r.number
 -- name: confirm
 SELECT c.id, c.ordinal, c.start_offset, c.end_offset, c.tokens, c.heading_path, c.page_start,
        c.page_end, c.page_breaks, c.language, c.text, c.context,
-       d.id AS document, d.uri, r.title, d.collection, d.metadata
+       d.id AS document, d.uri, r.title, d.collection, r.number, r.valid_from,
+       -- Of a revision of before: what it said of itself, and its own days in force.
+       (r.found_metadata || d.given_metadata - ARRAY['effective_from', 'effective_until'])
+           || jsonb_strip_nulls(jsonb_build_object('effective_from', r.effective_from,
+                                                   'effective_until', r.effective_until))
+           AS metadata
 FROM chunk c
 JOIN revision r ON r.tenant = c.tenant AND r.id = c.revision
 JOIN document d ON d.tenant = c.tenant AND d.id = c.document

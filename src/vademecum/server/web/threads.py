@@ -2,16 +2,18 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 from uuid import UUID
 
 from vademecum.model.conversation import Conversation, Turn
-from vademecum.model.ids import ConversationId, TraceId, TurnId
+from vademecum.model.ids import ChunkId, ConversationId, TraceId, TurnId
 from vademecum.model.key import Caller
 from vademecum.model.memory import STATES, Memory
+from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.principal import Scope
 from vademecum.server.service import Service
-from vademecum.server.web.views import AnswerView, chunks_in, turn_view
+from vademecum.server.web.views import AnswerView, chunks_in, day_of, turn_view
 from vademecum.text.people.commands import read_command
 from vademecum.text.people.said import statements
 from vademecum.text.people.statements import statement
@@ -49,9 +51,7 @@ async def open_thread(
     shown = questions if every else questions[-MOST_SHOWN:]
     answers = _answers(dialogue.turns, {turn.id for turn in shown})
     records = await _records(service, scope, answers)
-    found = await service.app.catalogue.documents.confirm(
-        scope, sorted({chunk for record in records.values() for chunk in chunks_in(record)}), None
-    )
+    found = await _found(service, scope, records.values())
     memories = await _memories(service, caller, answers)
     may_keep = bool({"memory", "admin"} & caller.permissions)
     exchanges = [
@@ -99,6 +99,20 @@ async def _records(
     ids = [turn.trace_id for turn in answers if turn.trace_id is not None]
     traces = await service.app.catalogue.records.traces(scope, ids) if ids else []
     return {trace.id: trace.record for trace in traces}
+
+
+async def _found(
+    service: Service, scope: Scope, records: Iterable[Mapping[str, Any]]
+) -> dict[ChunkId, ConfirmedChunk]:
+    """Return the passages of kept answers, each as it is on the day that its answer is about."""
+    wanted: dict[str, set[ChunkId]] = {}
+    for record in records:
+        wanted.setdefault(day_of(record), set()).update(chunks_in(record))
+    found: dict[ChunkId, ConfirmedChunk] = {}
+    for day, chunks in wanted.items():
+        as_of = date.fromisoformat(day) if day else None
+        found |= await service.app.catalogue.documents.confirm(scope, sorted(chunks), as_of)
+    return found
 
 
 async def _memories(

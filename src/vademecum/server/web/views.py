@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -72,6 +72,22 @@ class MemoryView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """What one of two sources says, and the day since when it is in force."""
+
+    chip: Chip
+    since: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictView:
+    """Two sources that say different things, the cited one first."""
+
+    kind: str
+    sides: tuple[Side, Side]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerView:
     """An answer under its question. `plain` is its text for copying; `nearest` are passages that
     were found where it says that it does not know."""
@@ -90,6 +106,8 @@ class AnswerView:
     degraded: tuple[str, ...]
     milliseconds: float | None
     at: datetime | None
+    conflicts: tuple[ConflictView, ...] = ()
+    as_of: str = ""
 
 
 def chip(place: Place, source: ConfirmedChunk | None) -> Chip:
@@ -190,6 +208,10 @@ def answer_view(answer: Answer, *, at: datetime | None = None) -> AnswerView:
         degraded=answer.degraded,
         milliseconds=answer.timings_ms.get("total"),
         at=at,
+        conflicts=_conflicts(
+            [(c.kind, place_of(c.other)) for c in answer.conflicts], places, found
+        ),
+        as_of=answer.as_of.isoformat() if answer.as_of else "",
     )
 
 
@@ -215,7 +237,8 @@ def _nearest(passage: Passage) -> Chip:
 
 def chunks_in(record: Mapping[str, Any]) -> set[ChunkId]:
     """Return the chunks that a kept answer's page needs: those it cites, or the nearest ones."""
-    named = [citation["chunk_id"] for citation in record.get("citations", ())]
+    cited = (*record.get("citations", ()), *record.get("conflicts", ()))
+    named = [citation["chunk_id"] for citation in cited]
     if record.get("abstained"):
         named += [candidate["chunk_id"] for candidate in _candidates(record)]
     return {ChunkId(UUID(name)) for name in named}
@@ -234,16 +257,8 @@ def turn_view(
     memories: Mapping[UUID, Memory],
 ) -> AnswerView:
     """Return an answer as it is kept: its text is cut again where its record says."""
-    places = [
-        Place(
-            marker=int(cited["marker"]),
-            chunk_id=ChunkId(UUID(cited["chunk_id"])),
-            document_id=DocumentId(UUID(cited["document_id"])),
-            start=int(cited["start"]),
-            end=int(cited["end"]),
-        )
-        for cited in record.get("citations", ())
-    ]
+    places = [_kept_place(cited) for cited in record.get("citations", ())]
+    otherwise = [(c["kind"], _kept_place(c)) for c in record.get("conflicts", ())]
     abstained = bool(record.get("abstained"))
     sentences = () if abstained else _sentences(turn.text, record.get("sentences", ()))
     scores = {one["memory_id"]: one for one in record.get("memories", ())}
@@ -272,6 +287,40 @@ def turn_view(
         degraded=tuple(record.get("degraded", ())),
         milliseconds=float(total) if total is not None else None,
         at=turn.created_at,
+        conflicts=_conflicts(otherwise, places, found),
+        as_of=day_of(record),
+    )
+
+
+def day_of(record: Mapping[str, Any]) -> str:
+    """Return the day that a kept answer is about, as it is written; "" for the day it was given."""
+    return str(record.get("asked", {}).get("as_of") or "")
+
+
+def _conflicts(
+    others: Sequence[tuple[str, Place]], places: Sequence[Place], found: Found
+) -> tuple[ConflictView, ...]:
+    """Return each conflict both of whose sides may still be seen, once."""
+    views: dict[ConflictView, None] = {}
+    for kind, other in others:
+        mine = next((place for place in places if place.marker == other.marker), None)
+        if mine is None or mine.chunk_id not in found or other.chunk_id not in found:
+            continue
+        sides = [
+            Side(chip=chip(place, found[place.chunk_id]), since=found[place.chunk_id].since.date())
+            for place in (mine, other)
+        ]
+        views[ConflictView(kind=kind, sides=(sides[0], sides[1]))] = None
+    return tuple(views)
+
+
+def _kept_place(kept: Mapping[str, Any]) -> Place:
+    return Place(
+        marker=int(kept["marker"]),
+        chunk_id=ChunkId(UUID(kept["chunk_id"])),
+        document_id=DocumentId(UUID(kept["document_id"])),
+        start=int(kept["start"]),
+        end=int(kept["end"]),
     )
 
 
