@@ -23,16 +23,19 @@ MOST = 2**40
 async def bench(pool: Pool, database_url: str, tmp_path: Path) -> Bench:
     """600 chunks that many may see and 20 that few may see."""
     bench = await make_bench(pool, database_url, tmp_path)
-    words = [f"w{n}" for n in range(60)]
     rng = np.random.default_rng(5)
-    texts = [" ".join(rng.choice(words, 8)) for _ in range(620)]
     await bench.ingest(
-        *(
-            source(f"d{n}", text, access=["group:few" if n % 31 == 0 else "group:many"])
-            for n, text in enumerate(texts)
-        )
+        source("many", chunks(rng, 600), access=["group:many"]),
+        source("few", chunks(rng, 20), access=["group:few"]),
     )
+    assert bench.count("chunk_vector") == 620
     return bench
+
+
+def chunks(rng: np.random.Generator, count: int) -> str:
+    """A text of so many chunks: two of its paragraphs do not go into one."""
+    words = [f"w{n}" for n in range(60)]
+    return "\n\n".join(" ".join(rng.choice(words, 12)) for _ in range(count))
 
 
 async def nearest(bench: Bench, query: str, scope: Scope, *, exact_below: int) -> tuple[str, list]:
@@ -53,7 +56,7 @@ async def test_it_is_built_once_and_only_where_it_is_worth_it(bench: Bench) -> N
     assert await graph.tend()
     assert not await graph.tend()
     bench.sql("UPDATE pg_index SET indisvalid = false WHERE indexrelid ="
-              f" 'vademecum.chunk_vector_graph_{generation.id}'::regclass")  # fmt: skip
+              f" 'vademecum.chunk_vector_graph_{generation.id}_en'::regclass")  # fmt: skip
     assert (await nearest(bench, "w1 w2", MANY, exact_below=0))[0] == "exact"
     assert await graph.tend()
 
@@ -69,6 +72,38 @@ async def test_a_graph_finds_what_comparing_all_finds(bench: Bench) -> None:
         assert len(near) == len(exact) == 10
         same += len(set(near) & set(exact))
     assert same >= 0.98 * 300
+
+
+async def test_each_language_has_a_graph_of_its_own(bench: Bench) -> None:
+    """A question finds what is nearest in every language, the small ones compared beside."""
+    rng = np.random.default_rng(6)
+    await bench.ingest(
+        *(
+            source(name, chunks(rng, count), language=name, access=["group:many"])
+            for name, count in (("pt", 150), ("es", 30))
+        )
+    )
+    generation = bench.app.ingest_parts.generation
+    graph = PostgresGraph(bench.superuser, generation, fewest=100)
+    assert await graph.tend()
+    names = bench.sql("SELECT relname FROM pg_class WHERE relname LIKE 'chunk_vector_graph%'")
+    made = {name.removeprefix(f"chunk_vector_graph_{generation.id}_") for (name,) in names}
+    languages = dict(
+        bench.sql("SELECT language, count(*) FROM vademecum.chunk_vector GROUP BY language")
+    )
+    assert made == {name for name, count in languages.items() if count >= 100}
+    assert len(made) >= 2
+    same = 0
+    for n in range(30):
+        query = f"w{n} w{n + 3} w{n + 7}"
+        told, near = await nearest(bench, query, MANY, exact_below=90)
+        plain, exact = await nearest(bench, query, MANY, exact_below=MOST)
+        assert (told, plain) == ("exact, graph", "exact")
+        same += len(set(near) & set(exact))
+    assert same >= 0.98 * 300
+    await graph.drop()
+    assert bench.sql("SELECT 1 FROM pg_class WHERE relname LIKE 'chunk_vector_graph%'") == []
+    assert (await nearest(bench, "w1 w2", MANY, exact_below=90))[0] == "exact"
 
 
 async def test_few_are_compared_one_by_one_whatever_else_there_is(bench: Bench) -> None:
