@@ -11,7 +11,7 @@ from vademecum.answer.conflicts import conflicts
 from vademecum.answer.converse import Talk, begin, finish, spoken_text, stop
 from vademecum.answer.record import answer_record, asked_record
 from vademecum.answer.remembered import in_time, recalled
-from vademecum.answer.reuse import Again, keep, look_for
+from vademecum.answer.reuse import Again, Reuse, keep, look_for
 from vademecum.answer.unknown import unknown
 from vademecum.answer.write import (
     AnswerParts,
@@ -75,15 +75,22 @@ def _events(
 async def _answered(
     parts: AnswerParts, scope: Scope, ask: Ask, talk: Talk, draft: Draft
 ) -> AsyncGenerator[Event, None]:
+    reuse = await look_for(parts.reuse, scope, ask, talk, parts.retrieve.clock.now().date())
+    if reuse is not None and reuse.again is not None:
+        answering = _given_again(parts, scope, ask, talk, draft, reuse.again)
+    else:
+        answering = _afresh(parts, scope, ask, talk, draft, reuse)
+    async with aclosing(answering) as events:
+        async for event in events:
+            yield event
+
+
+async def _afresh(
+    parts: AnswerParts, scope: Scope, ask: Ask, talk: Talk, draft: Draft, reuse: Reuse | None
+) -> AsyncGenerator[Event, None]:
     clock = parts.retrieve.clock
     started = clock.monotonic()
     timings: dict[str, float] = {}
-    reuse = await look_for(parts.reuse, scope, ask, talk, clock.now().date())
-    if reuse is not None and reuse.again is not None:
-        async with aclosing(_given_again(parts, scope, ask, talk, draft, reuse.again)) as events:
-            async for event in events:
-                yield event
-        return
     meant = await stand_alone(parts.language_model, talk.past, ask.question)
     timings["rewrite"] = 1000 * (clock.monotonic() - started)
     if meant.failed:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from vademecum.model.answer import Answer
+from vademecum.model.answer import Answer, Citation
 from vademecum.model.filter_json import as_json
 from vademecum.model.ids import ConversationId
 from vademecum.model.passage import Passage, Retrieval
@@ -89,28 +89,9 @@ def answer_record(
             }
             for s in answer.sentences
         ],
-        "citations": [
-            {
-                "marker": c.marker,
-                "chunk_id": str(c.chunk_id),
-                "document_id": str(c.document_id),
-                "start": c.start,
-                "end": c.end,
-                "support": c.support,
-            }
-            for c in answer.citations
-        ],
+        "citations": [_place(c) | {"support": c.support} for c in answer.citations],
         "conflicts": [
-            {
-                "sentence": c.sentence,
-                "kind": c.kind,
-                "marker": c.other.marker,
-                "chunk_id": str(c.other.chunk_id),
-                "document_id": str(c.other.document_id),
-                "start": c.other.start,
-                "end": c.other.end,
-            }
-            for c in answer.conflicts
+            {"sentence": c.sentence, "kind": c.kind} | _place(c.other) for c in answer.conflicts
         ],
         "memories": [
             {
@@ -125,4 +106,14 @@ def answer_record(
         "degraded": list(answer.degraded),
         "timings_ms": dict(answer.timings_ms),
         "versions": dict(versions),
+    }
+
+
+def _place(citation: Citation) -> dict[str, Any]:
+    return {
+        "marker": citation.marker,
+        "chunk_id": str(citation.chunk_id),
+        "document_id": str(citation.document_id),
+        "start": citation.start,
+        "end": citation.end,
     }
