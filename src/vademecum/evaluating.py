@@ -201,11 +201,14 @@ class _AppAsker:
         raise RuntimeError("the answer had no end")
 
     def _scope_of(self, question: GoldenQuestion) -> Scope:
+        """Return what the question's principal sees. The trace stays that of whoever runs it: the
+        principal never asked."""
         name = question.principal
         if not name:
             return self._scope
         principal = name if ":" in name else f"user:{name}"
-        return Scope.for_principal(self._scope.tenant, principal, question.labels)
+        own = Scope.for_principal(self._scope.tenant, principal, question.labels)
+        return replace(own, principal=self._scope.principal)
 
 
 def _turns(question: GoldenQuestion) -> tuple[Turn, ...]:

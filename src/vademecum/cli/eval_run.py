@@ -63,9 +63,9 @@ def run(
     gates = _gates(loaded, held, gate or ())
     samples: list[dict[str, Any]] = []
 
-    def watch(question: GoldenQuestion, asked: Asked, targets: tuple[Target, ...]) -> None:
+    def watch(question: GoldenQuestion, asked: Asked, _targets: tuple[Target, ...]) -> None:
         if export_ragas is not None:
-            samples.append(sample(question, asked, targets))
+            samples.append(sample(question, asked))
 
     wish = Wish(
         collections=frozenset(collection) if collection else None, settings=settings, judged=judge

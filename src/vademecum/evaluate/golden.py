@@ -16,6 +16,7 @@ from vademecum.model.conversation import Speaker
 Kind = Literal["concept", "code", "unanswerable", "multi_part", "follow_up"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _TABLE = regex.compile(r"^\s*\[\[\s*question\s*\]\]")
+_LANGUAGE = regex.compile(r"[a-z]{2,3}")
 _FIELDS = frozenset(
     ["id", "question", "relevant", "kind", "language", "expected", "principal", "labels", "as_of"]
     + ["history", "confirmed", "note"]
@@ -44,8 +45,9 @@ class Said:
 class GoldenQuestion:
     """A question and what is right for it. An empty `relevant` = the sources do not answer.
 
-    `expected` are facts that a right answer states; `language` is ISO 639-1, "" where the text
-    tells; asked as `principal` with `labels`, "" as whoever runs it; `place` names its line.
+    `expected` are facts that a right answer states; `language` is ISO 639, "" where the text
+    tells; asked with the sight of `principal` with `labels`, "" with that of whoever runs it;
+    `place` names its line.
     """
 
     id: str
@@ -161,6 +163,9 @@ def _question(value: object, place: str) -> GoldenQuestion:
     confirmed = entry.get("confirmed", True)
     if confirmed is not True:
         raise _unusable(place, "confirmed is neither true nor false")
+    language = _optional(entry, "language", place)
+    if language and not _LANGUAGE.fullmatch(language):
+        raise _unusable(place, f"language is no code like en or ne: {language!r}")
     principal = _optional(entry, "principal", place)
     labels = _strings(entry.get("labels", []), place, "labels")
     if labels and not principal:
@@ -171,7 +176,7 @@ def _question(value: object, place: str) -> GoldenQuestion:
         kind=_kind(kind),
         relevant=tuple(_relevant(one, place, at) for at, one in enumerate(relevant)),
         place=place,
-        language=_optional(entry, "language", place),
+        language=language,
         expected=_strings(entry.get("expected", []), place, "expected"),
         principal=principal,
         labels=frozenset(labels),
@@ -262,6 +267,8 @@ def _strings(value: object, place: str, name: str) -> tuple[str, ...]:
 def _string(value: object, place: str, name: str) -> str:
     if not isinstance(value, str):
         raise _unusable(place, f"{name} is not a string")
+    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise _unusable(place, f"{name} holds a character that is none")
     return value
 
 

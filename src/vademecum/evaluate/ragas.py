@@ -1,14 +1,12 @@
 """What does RAGAS read of a question and its answer? One sample in its field names."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from vademecum.evaluate.golden import GoldenQuestion
-from vademecum.evaluate.relevance import Target
 from vademecum.evaluate.runner import Asked
 
 
-def sample(question: GoldenQuestion, asked: Asked, targets: Sequence[Target]) -> dict[str, Any]:
+def sample(question: GoldenQuestion, asked: Asked) -> dict[str, Any]:
     """Return a `SingleTurnSample` of RAGAS 0.2 and later, as `EvaluationDataset.from_jsonl` reads
     it: texts of the question, the answer and the passages, so it goes to the user's own file alone.
     """
@@ -16,9 +14,7 @@ def sample(question: GoldenQuestion, asked: Asked, targets: Sequence[Target]) ->
     values = {
         "user_input": question.question,
         "retrieved_contexts": [passage.source.chunk.text for passage in asked.passages],
-        "retrieved_context_ids": [str(passage.source.chunk.id) for passage in asked.passages],
         "reference_contexts": quotes or None,
-        "reference_context_ids": sorted(str(c) for one in targets for c in one.chunks) or None,
         "response": asked.answer.text,
         "reference": "; ".join(question.expected) or None,
     }

@@ -41,9 +41,3 @@ async def show(trace_id: UUID, request: Request, service: Serving, scope: Seeing
         searches=[(search, candidates_of(search)) for search in searches],
         raw=json.dumps(record, indent=1, ensure_ascii=False) if own else "",
     )
-
-
-@routes.add("GET", "/evaluate", permission="admin", spends="read", page=True)
-async def evaluate(request: Request) -> Response:
-    """Say that this comes."""
-    return page(request, "evaluate.html")
