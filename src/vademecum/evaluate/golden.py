@@ -16,7 +16,7 @@ from vademecum.model.conversation import Speaker
 Kind = Literal["concept", "code", "unanswerable", "multi_part", "follow_up"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _TABLE = regex.compile(r"^\s*\[\[\s*question\s*\]\]")
-_LANGUAGE = regex.compile(r"[a-z]{2,3}")
+_LANGUAGE = regex.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?")
 _FIELDS = frozenset(
     ["id", "question", "relevant", "kind", "language", "expected", "principal", "labels", "as_of"]
     + ["history", "confirmed", "note"]
@@ -45,8 +45,8 @@ class Said:
 class GoldenQuestion:
     """A question and what is right for it. An empty `relevant` = the sources do not answer.
 
-    `expected` are facts that a right answer states; `language` is ISO 639, "" where the text
-    tells; asked with the sight of `principal` with `labels`, "" with that of whoever runs it;
+    `expected` are facts that a right answer states; `language` is ISO 639, with a script
+    where it tells something (ne-Latn), "" where the text tells; asked with the sight of `principal` with `labels`, "" with that of whoever runs it;
     `place` names its line.
     """
 
@@ -165,7 +165,7 @@ def _question(value: object, place: str) -> GoldenQuestion:
         raise _unusable(place, "confirmed is neither true nor false")
     language = _optional(entry, "language", place)
     if language and not _LANGUAGE.fullmatch(language):
-        raise _unusable(place, f"language is no code like en or ne: {language!r}")
+        raise _unusable(place, f"language is no code like en or ne-Latn: {language!r}")
     principal = _optional(entry, "principal", place)
     labels = _strings(entry.get("labels", []), place, "labels")
     if labels and not principal:

@@ -68,7 +68,8 @@ def score(
         apart["faithfulness"] = NO_SENTENCE
     if targets:
         measured["citation_recall"] = cited_share(answer.citations, targets)
-        measured["relevance"] = stated_share(answer.text, expected, language)
+        base = language.partition("-")[0]
+        measured["relevance"] = stated_share(answer.text, expected, base)
         if answer.citations:
             right = sum(is_right(citation, targets) for citation in answer.citations)
             measured["citation_precision"] = right / len(answer.citations)

@@ -21,6 +21,7 @@ from vademecum.server.routes import Routes
 from vademecum.server.service import Seeing, Serving
 from vademecum.server.web.languages import Language
 from vademecum.server.web.site import language_of, page
+from vademecum.text.language import detect
 
 routes = Routes()
 _LISTED = 100
@@ -156,6 +157,7 @@ async def write(feedback_id: UUID, request: Request, service: Serving, scope: Se
     chosen = frozenset(at for at in range(len(made["relevant"])) if str(at) in places)
     entry = made | {
         "question": asked,
+        "language": detect(asked),
         "kind": kind if chosen and kind in KINDS else "concept" if chosen else "unanswerable",
         "relevant": [one for at, one in enumerate(made["relevant"]) if at in chosen],
         "expected": [line.strip() for line in told.splitlines() if line.strip()],
