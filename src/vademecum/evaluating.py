@@ -244,7 +244,8 @@ def find_document(documents: Sequence[Document], name: str, place: str) -> Docum
             f"{place}.document {name!r} is not there", hint="`vade documents list` shows all"
         )
     ids = ", ".join(str(one.id) for one in found[:5])
-    raise UsageError(f"{place}.document {name!r} is {len(found)} documents", hint=f"name one: {ids}")
+    told = f"{place}.document {name!r} is {len(found)} documents"
+    raise UsageError(told, hint=f"name one: {ids}")
 
 
 def _versions(app: App, loaded: Loaded, documents: Sequence[Document]) -> dict[str, str]:

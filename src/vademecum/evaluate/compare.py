@@ -75,12 +75,10 @@ def compare(
     new = {one.question: one for one in after[1]}
     both = [name for name in old if name in new]
     changes = (_change(metric, [(old[n], new[n]) for n in both]) for metric in METRICS)
-    moved = (_moved(old[name], new[name]) for name in both)
+    moved = [one for name in both if (one := _moved(old[name], new[name])) is not None]
     return Comparison(
         changes=tuple(change for change in changes if change is not None),
-        moved=tuple(
-            sorted((one for one in moved if one is not None), key=lambda m: (-abs(m.by), m.question))
-        ),
+        moved=tuple(sorted(moved, key=lambda one: (-abs(one.by), one.question))),
         versions=_differing(before[0], after[0]),
         only_before=tuple(name for name in old if name not in new),
         only_after=tuple(name for name in new if name not in old),

@@ -47,7 +47,8 @@ def read_gate(text: str) -> Gate:
     """Return the gate that `name>=value` or `name/group>=value` means. Raises: UsageError."""
     match = _GATE.fullmatch(text)
     if match is None:
-        raise UsageError(f"{text!r} is no gate", hint="write it like recall@5>=0.9 or mrr/code>=0.8")
+        hint = "write it like recall@5>=0.9 or mrr/code>=0.8"
+        raise UsageError(f"{text!r} is no gate", hint=hint)
     return _gate(match["metric"], match["group"] or "", match["sign"] == ">=", match["value"])
 
 

@@ -21,6 +21,7 @@ _FIELDS = frozenset(
     ["id", "question", "relevant", "kind", "language", "expected", "principal", "labels", "as_of"]
     + ["history", "confirmed", "note"]
 )
+_MOST_LETTERS = 200
 _SHAPE = "see docs/howto/evaluate.md for what a golden set holds"
 
 
@@ -45,9 +46,9 @@ class Said:
 class GoldenQuestion:
     """A question and what is right for it. An empty `relevant` = the sources do not answer.
 
-    `expected` are facts that a right answer states; `language` is ISO 639, with a script
-    where it tells something (ne-Latn), "" where the text tells; asked with the sight of `principal` with `labels`, "" with that of whoever runs it;
-    `place` names its line.
+    `expected` are facts that a right answer states; `language` is ISO 639, with a script where it
+    tells something (ne-Latn), "" where the text tells; asked with the sight of `principal` with
+    `labels`, "" with that of whoever runs it; `place` names its line.
     """
 
     id: str
@@ -84,14 +85,20 @@ def read_golden(content: bytes, name: str) -> Golden:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _unusable(name, "it is not UTF-8") from error
-    entries, gates = _of_toml(text, name) if name.endswith(".toml") else (_of_lines(text, name), {})
-    return _golden(entries, name, hashlib.sha256(content).hexdigest(), gates)
+    sha256 = hashlib.sha256(content).hexdigest()
+    if not name.endswith(".toml"):
+        return _golden(_of_lines(text, name), name, sha256, {})
+    entries, called, gates = _of_toml(text, name)
+    return _golden(entries, called, sha256, gates)
 
 
 def golden_of(entries: Sequence[object], name: str, gates: Mapping[str, float]) -> Golden:
     """Return the golden set of entries that a program sends; its sha256 is that of their JSON with
     sorted keys. Raises: UsageError."""
-    written = json.dumps(list(entries), sort_keys=True, ensure_ascii=False, default=str)
+    try:
+        written = json.dumps(list(entries), sort_keys=True, ensure_ascii=False, default=str)
+    except RecursionError as error:
+        raise _unusable(name, "it is nested too deeply") from error
     numbered = [(f"{name} question {at}", entry) for at, entry in enumerate(entries, start=1)]
     sha256 = hashlib.sha256(written.encode("utf-8", "backslashreplace")).hexdigest()
     return _golden(numbered, name, sha256, gates)
@@ -135,7 +142,8 @@ def _of_lines(text: str, name: str) -> list[tuple[str, object]]:
     return entries
 
 
-def _of_toml(text: str, name: str) -> tuple[list[tuple[str, object]], dict[str, float]]:
+def _of_toml(text: str, name: str) -> tuple[list[tuple[str, object]], str, dict[str, float]]:
+    """Return the entries with their places, what the set is called, and its gates."""
     try:
         root = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -144,11 +152,14 @@ def _of_toml(text: str, name: str) -> tuple[list[tuple[str, object]], dict[str, 
     lines = [at for at, line in enumerate(text.split("\n"), start=1) if _TABLE.match(line)]
     listed = _list(root.get("question", []), name, "question")
     # Inline tables have no line of their own.
-    places = [f"{name} line {lines[at]}" if len(lines) == len(listed) else f"{name} question {at + 1}"
-              for at in range(len(listed))]  # fmt: skip
+    if len(lines) == len(listed):
+        places = [f"{name} line {line}" for line in lines]
+    else:
+        places = [f"{name} question {at}" for at in range(1, len(listed) + 1)]
     gates = _object(root.get("gates", {}), name, "gates")
     numbers = {key: _number(value, name, f"gates.{key}") for key, value in gates.items()}
-    return list(zip(places, listed, strict=True)), numbers
+    called = _string(root.get("name", name), name, "name")
+    return list(zip(places, listed, strict=True)), called, numbers
 
 
 def _question(value: object, place: str) -> GoldenQuestion:
@@ -166,12 +177,15 @@ def _question(value: object, place: str) -> GoldenQuestion:
     language = _optional(entry, "language", place)
     if language and not _LANGUAGE.fullmatch(language):
         raise _unusable(place, f"language is no code like en or ne-Latn: {language!r}")
+    name = _filled(_needed(entry, "id", place), place, "id")
+    if len(name) > _MOST_LETTERS:
+        raise _unusable(place, f"id is longer than {_MOST_LETTERS} letters")
     principal = _optional(entry, "principal", place)
     labels = _strings(entry.get("labels", []), place, "labels")
     if labels and not principal:
         raise _unusable(place, "labels needs a principal")
     return GoldenQuestion(
-        id=_filled(_needed(entry, "id", place), place, "id"),
+        id=name,
         question=_filled(_needed(entry, "question", place), place, "question"),
         kind=_kind(kind),
         relevant=tuple(_relevant(one, place, at) for at, one in enumerate(relevant)),

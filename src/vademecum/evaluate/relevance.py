@@ -56,7 +56,7 @@ def target(document_id: DocumentId, places: tuple[Place, ...], pieces: Sequence[
         if piece.start <= start and end <= piece.end
     )
     if not covering and pieces:
-        best = max(pieces, key=lambda piece: max(_shared((piece.start, piece.end), p) for p in places))
+        best = max(pieces, key=lambda one: max(_shared((one.start, one.end), p) for p in places))
         covering = frozenset([best.chunk_id])
     return Target(document_id=document_id, places=places, chunks=covering)
 
@@ -82,7 +82,7 @@ def as_items(chunks: Sequence[ChunkId], numbers: Mapping[ChunkId, int]) -> list[
 
 
 def is_right(citation: Citation, targets: Sequence[Target]) -> bool:
-    """Return whether a citation points into a relevant document, at the quote where there is one."""
+    """Return whether a citation points into a relevant document, at its quote where it has one."""
     return any(_proves(citation, one) for one in targets)
 
 

@@ -47,7 +47,7 @@ async def runs(request: Request, service: Serving, scope: Seeing, name: str = ""
         chosen=chosen,
         runs=[(run, {one.metric: one for one in run.summaries if not one.group}) for run in shown],
         columns=_OVER_TIME,
-        charts=[Markup(figure.svg(metric)) for metric, figure in charts if figure],  # noqa: S704  # ours; names in it are escaped
+        charts=[_shown(figure, metric) for metric, figure in charts if figure],
         thumbs=await service.app.catalogue.feedback.all(scope, "down", _THUMBS),
     )
 
@@ -73,7 +73,7 @@ async def show(
         changed=changed,
         groups=[(kind, *_grouped(run.summaries, kind)) for kind in ("kind", "language")],
         apart=[one for one in run.summaries if not one.group and one.apart],
-        chart=Markup(plot.intervals(run.summaries).svg("n", "chart")),  # noqa: S704  # as above
+        chart=_shown(plot.intervals(run.summaries), language_of(request).say("evaluate.metrics")),
         curve=_curve(results, language_of(request)),
         rows=_ordered(results, changed),
     )
@@ -89,8 +89,12 @@ def _curve(results: Sequence[Result], spoken: Language) -> dict[str, Any] | None
         spoken.say("evaluate.up"),
         spoken.say("evaluate.at", threshold=f"{found.chosen.threshold:g}"),
     )
-    label = spoken.say("evaluate.refusal")
-    return {"auc": f"{found.auc:.3f}", "chart": Markup(figure.svg(label))}  # noqa: S704  # as above
+    return {"auc": f"{found.auc:.3f}", "chart": _shown(figure, spoken.say("evaluate.refusal"))}
+
+
+def _shown(figure: plot.Figure, label: str) -> Markup:
+    """Return a picture as markup: it is ours, and the names in it are escaped."""
+    return Markup(figure.svg(label))  # noqa: S704
 
 
 def _grouped(
