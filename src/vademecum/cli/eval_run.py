@@ -61,36 +61,15 @@ def run(
     check_settable(settings)
     loaded = COMMON.settings(settings)
     gates = _gates(loaded, held, gate or ())
-    samples: list[dict[str, Any]] = []
-
-    def watch(question: GoldenQuestion, asked: Asked, _targets: tuple[Target, ...]) -> None:
-        if export_ragas is not None:
-            samples.append(sample(question, asked))
-
     wish = Wish(
         collections=frozenset(collection) if collection else None, settings=settings, judged=judge
     )
-
-    async def work() -> tuple[Run, list[Result]]:
-        with working("opening", quiet=COMMON.json, counted="asking") as shown:
-            async with open_app(loaded, tell=shown.tell) as app:
-                return await evaluate(
-                    app,
-                    held,
-                    scope=Scope.for_operator(COMMON.tenant),
-                    loaded=loaded,
-                    wish=wish,
-                    count=shown.count,
-                    watch=watch,
-                )
-
-    made, results = asyncio.run(work())
+    made, results, samples = asyncio.run(_measured(loaded, held, wish))
     if plot is not None:
         _write(plot, picture(made, refusal(results, REFUSE_BELOW)))
     if export_ragas is not None:
-        _write(
-            export_ragas, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in samples)
-        )
+        lines = [json.dumps(one, ensure_ascii=False) + "\n" for one in samples]
+        _write(export_ragas, "".join(lines))
     checked = check(gates, made.summaries)
     if COMMON.json:
         print_json(evaluation_json(made, results, checked))
@@ -100,6 +79,29 @@ def run(
             if one.holds:
                 out.print(f"[green]gate holds:[/] {_told(one)}")
     _say_failed(checked)
+
+
+async def _measured(
+    loaded: Loaded, golden: Golden, wish: Wish
+) -> tuple[Run, list[Result], list[dict[str, Any]]]:
+    """Return the run, its results, and what RAGAS reads of each question."""
+    samples: list[dict[str, Any]] = []
+
+    def watch(question: GoldenQuestion, asked: Asked, _targets: tuple[Target, ...]) -> None:
+        samples.append(sample(question, asked))
+
+    with working("opening", quiet=COMMON.json, counted="asking") as shown:
+        async with open_app(loaded, tell=shown.tell) as app:
+            made, results = await evaluate(
+                app,
+                golden,
+                scope=Scope.for_operator(COMMON.tenant),
+                loaded=loaded,
+                wish=wish,
+                count=shown.count,
+                watch=watch,
+            )
+    return made, results, samples
 
 
 def _say_failed(checked: Sequence[Checked]) -> None:
@@ -182,9 +184,8 @@ def show_run(run: Run, results: Sequence[Result], skipped: Sequence[str] = ()) -
 
 def _all(summaries: Sequence[Summary]) -> Table:
     table = Table(box=None, header_style="bold")
-    for name, justify in (("metric", "left"), ("mean", "right"), ("95 %", "left"), ("n", "right")):
-        table.add_column(name, justify="right" if justify == "right" else "left")
-    table.add_column("not measurable")
+    for name in ("metric", "mean", "95 %", "n", "not measurable"):
+        table.add_column(name, justify="right" if name in ("mean", "n") else "left")
     for one in summaries:
         if one.group:
             continue

@@ -18,8 +18,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 _TABLE = regex.compile(r"^\s*\[\[\s*question\s*\]\]")
 _LANGUAGE = regex.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?")
 _FIELDS = frozenset(
-    ["id", "question", "relevant", "kind", "language", "expected", "principal", "labels", "as_of"]
-    + ["history", "confirmed", "note"]
+    [
+        *("id", "question", "relevant", "kind", "language", "expected"),
+        *("principal", "labels", "as_of", "history", "confirmed", "note"),
+    ]
 )
 _MOST_LETTERS = 200
 _SHAPE = "see docs/howto/evaluate.md for what a golden set holds"

@@ -1,7 +1,7 @@
 """What is one answer to a golden question worth? Numbers where they can be measured, else why not.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vademecum.evaluate.judge import Verdict
@@ -19,7 +19,8 @@ from vademecum.model.answer import Answer
 from vademecum.model.ids import ChunkId
 
 AT = (1, 5, 10)
-_AT_K = {"recall": recall, "precision": precision, "hit": hit, "ndcg": ndcg}
+_AtK = Callable[[Sequence[Hashable], Collection[Hashable], int], float | None]
+_AT_K: dict[str, _AtK] = {"recall": recall, "precision": precision, "hit": hit, "ndcg": ndcg}
 RETRIEVAL: tuple[str, ...] = (*(f"{name}@{k}" for name in _AT_K for k in AT), "mrr")
 ANSWERS = ("citation_precision", "citation_recall", "faithfulness", "relevance", "judged")
 REFUSALS = ("refused", "wrongly_refused")
