@@ -265,9 +265,7 @@ def evaluation_json(
     found = refusal(results, REFUSE_BELOW)
     return run_json(run) | {
         "refusal": asdict(found) if found else None,
-        "gates": [
-            {"gate": str(one.gate), "found": one.found, "holds": one.holds} for one in gates
-        ],
+        "gates": [{"gate": str(one.gate), "found": one.found, "holds": one.holds} for one in gates],
         "results": [asdict(result) for result in results],
     }
 

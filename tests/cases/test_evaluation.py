@@ -12,9 +12,9 @@ from vademecum.evaluate.metrics import ndcg, precision, recall
 from vademecum.evaluate.relevance import Piece, target
 from vademecum.evaluate.report import refusal, summarise
 from vademecum.evaluate.score import Answered, score
+from vademecum.model.answer import Answer, Sentence, Usage
 from vademecum.model.evaluation import Result, Summary
 from vademecum.model.ids import ChunkId, DocumentId, TraceId, new_uuid
-from vademecum.model.answer import Answer, Sentence, Usage
 
 DOCUMENT = DocumentId(new_uuid())
 A, B = ChunkId(new_uuid()), ChunkId(new_uuid())

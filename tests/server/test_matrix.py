@@ -73,7 +73,12 @@ async def owned(served: Served) -> Owned:
         word = {"trace_id": answer["trace_id"], "verdict": "up", "note": "zqnote"}
         feedback = (await client.post("/api/v1/feedback", json=word)).json()
         key_id = (await client.get("/api/v1/me")).json()["key_id"]
-    question = {"id": "zqcanary", "question": "Who opens it?", "kind": "unanswerable", "relevant": []}
+    question = {
+        "id": "zqcanary",
+        "question": "Who opens it?",
+        "kind": "unanswerable",
+        "relevant": [],
+    }
     async with served.client(await served.key("user:operator", "admin")) as client:
         golden = {"name": "zqgolden", "questions": [question]}
         run = (await client.post("/api/v1/evaluations", json=golden)).json()

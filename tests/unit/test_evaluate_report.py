@@ -13,7 +13,6 @@ from vademecum.evaluate.compare import compare
 from vademecum.evaluate.gates import check, gates_of, read_gate
 from vademecum.evaluate.report import refusal, summarise
 
-
 # ---- intervals
 
 
@@ -201,7 +200,11 @@ def test_a_picture_is_whole_and_holds_no_markup_of_a_name() -> None:
 
 def test_a_line_over_time_has_a_point_a_run_and_its_band() -> None:
     runs = [
-        run(summaries=summarise([result("a", scores={"mrr": low}), result("b", scores={"mrr": 1.0})]))
+        run(
+            summaries=summarise(
+                [result("a", scores={"mrr": low}), result("b", scores={"mrr": 1.0})]
+            )
+        )
         for low in (0.0, 0.5, 1.0)
     ]
     figure = plot.over_time(runs, "mrr")

@@ -117,9 +117,7 @@ def test_what_nobody_confirmed_is_skipped_and_named() -> None:
         ({"confirmed": "yes"}, "confirmed is neither true nor false"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line_and_field(
-    changes: dict[str, Any], told: str
-) -> None:
+def test_what_is_wrong_is_named_with_its_line_and_field(changes: dict[str, Any], told: str) -> None:
     content = lines(ONE) + b"\n\n" + lines(ONE | {"id": "q2"} | changes)
     with pytest.raises(UsageError) as caught:
         read_golden(content, "g.jsonl")

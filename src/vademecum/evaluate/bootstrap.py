@@ -34,6 +34,4 @@ def interval(values: Sequence[float], *, resamples: int = RESAMPLES) -> tuple[fl
     )
     low, high = np.percentile(means, _ENDS)
     # Means of equal numbers differ by rounding.
-    return float(np.clip(low, held.min(), held.max())), float(
-        np.clip(high, held.min(), held.max())
-    )
+    return float(np.clip(low, held.min(), held.max())), float(np.clip(high, held.min(), held.max()))

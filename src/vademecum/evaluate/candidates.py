@@ -52,9 +52,7 @@ def passing(trace: Trace) -> Passing:
     return Passing(question=question, chunks=tuple(chunks)[:PROPOSED])
 
 
-def from_thumb(
-    given: Feedback, asked: Passing, found: Sequence[ConfirmedChunk]
-) -> dict[str, Any]:
+def from_thumb(given: Feedback, asked: Passing, found: Sequence[ConfirmedChunk]) -> dict[str, Any]:
     """Return the candidate that a word on an answer makes: what was found stands as relevant until
     a person says what really is."""
     note = f"{given.verdict}: {given.reason or 'no reason'}"

@@ -65,9 +65,7 @@ def gates_of(bounds: Mapping[str, float]) -> tuple[Gate, ...]:
 def check(gates: Sequence[Gate], summaries: Sequence[Summary]) -> tuple[Checked, ...]:
     """Return what each gate finds."""
     means = {(one.group.partition(":")[2], one.metric): one.mean for one in summaries}
-    return tuple(
-        Checked(gate=gate, found=means.get((gate.group, gate.metric))) for gate in gates
-    )
+    return tuple(Checked(gate=gate, found=means.get((gate.group, gate.metric))) for gate in gates)
 
 
 def _gate(metric: str, group: str, least: bool, value: str) -> Gate:

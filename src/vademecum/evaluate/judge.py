@@ -79,12 +79,8 @@ def read_verdict(text: str, expected: int) -> Verdict | None:
 
 async def complete(model: LanguageModel, prompt: Prompt) -> str:
     """Return the whole text that a model writes. Raises: ServiceAway."""
-    pieces: list[str] = []
     async with aclosing(model.stream(prompt)) as stream:
-        async for piece in stream:
-            if isinstance(piece, str):
-                pieces.append(piece)
-    return "".join(pieces)
+        return "".join([piece async for piece in stream if isinstance(piece, str)])
 
 
 def objects(text: str) -> Iterator[dict[str, Any]]:

@@ -1,5 +1,4 @@
-"""What is one answer to a golden question worth? Numbers where they can be measured, else why not.
-"""
+"""What is one answer to a golden question worth, and what of it cannot be measured?"""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass

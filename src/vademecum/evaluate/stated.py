@@ -5,6 +5,8 @@ from vademecum.text.facts import facts, lacking
 from vademecum.text.names import is_named, name_words
 from vademecum.text.numbers import numbers
 
+_HALVES = frozenset(["am", "pm"])
+
 
 def states(answer: str, fact: str, language: str) -> bool:
     """Return whether an answer holds everything hard in a fact (numbers, quantities, times, days,
@@ -14,13 +16,19 @@ def states(answer: str, fact: str, language: str) -> bool:
     told apart: a judge reads that.
     """
     wanted, said = facts(fact, language), facts(answer, language)
-    if lacking(wanted, said, said) or not numbers(fact) <= numbers(answer) | said.numbers:
+    # The figures of a time of day are its own: 6:30 pm is 18:30.
+    figures = set[str]() if wanted.clocks else numbers(fact)
+    if lacking(wanted, said, said) or not figures <= numbers(answer) | said.numbers:
         return False
     held = content_words(answer)
     if not all(is_named(name, held) for name in name_words(fact, language)):
         return False
     # Words with a digit were compared as numbers and codes, however they are grouped.
-    plain = [word for word in content_words(fact) if not any(map(str.isdigit, word))]
+    plain = [
+        word
+        for word in content_words(fact)
+        if not any(map(str.isdigit, word)) and word not in _HALVES
+    ]
     return all(any(alike(word, other) for other in held) for word in plain)
 
 

@@ -75,8 +75,7 @@ class PostgresEvaluations:
         async with transaction(self._pool, scope) as connection:
             cursor = await connection.execute(_SQL["pieces"], values)
             return [
-                (ChunkId(row["id"]), row["start_offset"], row["end_offset"])
-                async for row in cursor
+                (ChunkId(row["id"]), row["start_offset"], row["end_offset"]) async for row in cursor
             ]
 
 

@@ -14,7 +14,7 @@ from vademecum.evaluate.compare import Comparison, compare
 from vademecum.evaluate.golden import KINDS
 from vademecum.evaluate.report import refusal
 from vademecum.evaluating import candidate_from_thumb
-from vademecum.model.evaluation import Result, Run, Summary
+from vademecum.model.evaluation import Result, Summary
 from vademecum.model.ids import EvaluationId, FeedbackId
 from vademecum.retrieve.abstain import REFUSE_BELOW
 from vademecum.server.routes import Routes
@@ -124,12 +124,8 @@ def _ordered(
     )
 
 
-@routes.add(
-    "GET", "/evaluate/question/{feedback_id}", permission="admin", spends="read", page=True
-)
-async def propose(
-    feedback_id: UUID, request: Request, service: Serving, scope: Seeing
-) -> Response:
+@routes.add("GET", "/evaluate/question/{feedback_id}", permission="admin", spends="read", page=True)
+async def propose(feedback_id: UUID, request: Request, service: Serving, scope: Seeing) -> Response:
     """Show what a thumb down could ask. The text of somebody else's question is left out."""
     trace, made = await candidate_from_thumb(service.app, FeedbackId(feedback_id), scope=scope)
     own = trace.principal == scope.principal
