@@ -49,8 +49,7 @@ def intervals(summaries: Sequence[Summary], group: str = "") -> Figure:
         y = at * _ROW + 4
         shapes += [
             _text(_LEFT - 10, y + 14, one.metric, anchor="end"),
-            f'<rect class="bar" x="{_LEFT}" y="{y + 3}" width="{max(1.0, room * one.mean):.1f}"'
-            ' height="14" rx="2"/>',
+            _bar(y + 3, max(1.0, room * one.mean)),
             _path(
                 "whisker",
                 f"M{_LEFT + room * one.low:.1f} {y + 10}H{_LEFT + room * one.high:.1f}"
@@ -166,6 +165,11 @@ def _frame(height: int, across: str, up: str) -> tuple[str, _Scale]:
         x, top = at(0, 1)
         shapes.append(_text(x + 6, top - 2, up))
     return "".join(shapes), at
+
+
+def _bar(y: float, width: float) -> str:
+    place = f'x="{_LEFT}" y="{y}" width="{width:.1f}"'
+    return f'<rect class="bar" {place} height="14" rx="2"/>'
 
 
 def _path(name: str, steps: str) -> str:
