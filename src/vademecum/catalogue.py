@@ -24,6 +24,7 @@ from vademecum.postgres import embedded
 from vademecum.postgres.conversation.store import PostgresConversations
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.erasure import PostgresPeople
+from vademecum.postgres.evaluation.store import PostgresEvaluations
 from vademecum.postgres.isolation import check_isolation
 from vademecum.postgres.jobs import PostgresJobs
 from vademecum.postgres.key import PostgresKeys
@@ -51,6 +52,7 @@ class Catalogue:
     talking: Talking
     keyring: Keyring
     feedback: PostgresFeedback
+    evaluations: PostgresEvaluations
     blobs: FolderBlobs
     jobs: PostgresJobs
     pool: Pool
@@ -118,6 +120,7 @@ def catalogue_over(pool: Pool, blobs: Path, *, idle: timedelta = SESSION) -> Cat
         talking=Talking(store=conversations, clock=SystemClock(), idle=idle),
         keyring=Keyring(store=PostgresKeys(pool), clock=SystemClock()),
         feedback=PostgresFeedback(pool),
+        evaluations=PostgresEvaluations(pool),
         blobs=FolderBlobs(blobs),
         jobs=PostgresJobs(pool),
         pool=pool,

@@ -14,7 +14,8 @@ VademecumError                      internal             1
 |   |-- MemoryNotFound              memory-not-found     3
 |   |-- TraceNotFound               trace-not-found      3
 |   |-- KeyNotFound                 key-not-found        3
-|   `-- FeedbackNotFound            feedback-not-found   3
+|   |-- FeedbackNotFound            feedback-not-found   3
+|   `-- EvaluationNotFound          evaluation-not-found 3
 |-- Forbidden                       forbidden            4
 |   |-- EgressRefused               egress-refused       4
 |   `-- Unauthenticated             unauthenticated      4
@@ -119,6 +120,10 @@ class KeyNotFound(NotFound):
 
 class FeedbackNotFound(NotFound):
     code = "feedback-not-found"
+
+
+class EvaluationNotFound(NotFound):
+    code = "evaluation-not-found"
 
 
 class Forbidden(VademecumError):

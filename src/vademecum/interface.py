@@ -1,6 +1,7 @@
 """Which JSON do people and programs get? One form for the command line and for HTTP."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 from pathlib import Path
@@ -9,6 +10,9 @@ from uuid import UUID
 
 from vademecum.app import Found
 from vademecum.errors import VademecumError
+from vademecum.evaluate.compare import Change, Comparison
+from vademecum.evaluate.gates import Checked as CheckedGate
+from vademecum.evaluate.report import refusal
 from vademecum.model.answer import (
     Answer,
     Checked,
@@ -21,6 +25,7 @@ from vademecum.model.answer import (
 )
 from vademecum.model.chunk import Chunk
 from vademecum.model.document import Document
+from vademecum.model.evaluation import Result, Run
 from vademecum.model.key import ApiKey
 from vademecum.model.memory import Memory, Recall, Recalled, Remembered
 from vademecum.model.passage import Passage
@@ -29,6 +34,7 @@ from vademecum.model.purge import Receipt
 from vademecum.model.replay import Replay
 from vademecum.model.turn_unit import RecalledTurn
 from vademecum.remembering import MemoryStory
+from vademecum.retrieve.abstain import REFUSE_BELOW
 from vademecum.talking import Dialogue
 
 
@@ -280,3 +286,40 @@ def key_json(key: ApiKey) -> dict[str, Any]:
     """Return a key without its secret, which is nowhere."""
     values = asdict(key)
     return values | {"scopes": sorted(values.pop("permissions"))}
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """Return an evaluation without its questions."""
+    values = asdict(run)
+    return values | {"metrics": values.pop("summaries")}
+
+
+def evaluation_json(
+    run: Run, results: Sequence[Result], gates: Sequence[CheckedGate] = ()
+) -> dict[str, Any]:
+    """Return an evaluation with its questions, its refusal curve, and what its gates found."""
+    found = refusal(results, REFUSE_BELOW)
+    return run_json(run) | {
+        "refusal": asdict(found) if found else None,
+        "gates": [{"gate": str(one.gate), "found": one.found, "holds": one.holds} for one in gates],
+        "results": [asdict(result) for result in results],
+    }
+
+
+def comparison_json(found: Comparison) -> dict[str, Any]:
+    """Return what changed between two evaluations, the question that changed most first."""
+    return {
+        "changes": [_change_json(change) for change in found.changes],
+        "questions": [asdict(moved) for moved in found.moved],
+        "versions": {
+            name: {"before": before, "after": after}
+            for name, (before, after) in found.versions.items()
+        },
+        "only_before": list(found.only_before),
+        "only_after": list(found.only_after),
+    }
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    told = {"more_than_noise": change.more_than_noise, "better": change.better}
+    return asdict(change) | told

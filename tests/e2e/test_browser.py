@@ -303,6 +303,47 @@ async def test_operators_look_inside(eyes: Watched, served: Served) -> None:
     eyes.check()
 
 
+async def test_operators_see_runs_on_a_desk_a_phone_in_the_dark_and_without_a_script(
+    served: Served, bench: Bench
+) -> None:
+    await bench.ingest(source("rules.md", RULES))
+    boss = await served.key("user:boss", "read", "admin")
+    asked = {"id": "cameras", "question": "Which cameras are allowed in Hall Norte?",
+             "kind": "concept", "relevant": [{"document": "rules.md"}]}  # fmt: skip
+    none = {"id": "none", "question": "Zorblax?", "kind": "unanswerable", "relevant": []}
+    async with served.client(boss) as client:
+        for _ in range(2):
+            golden = {"name": "halls", "questions": [asked, none]}
+            run = (await client.post("/api/v1/evaluations", json=golden)).json()
+        found = await client.post("/api/v1/search", json={"query": "Which cameras?"})
+        word = {"trace_id": found.json()["trace_id"], "verdict": "down", "reason": "wrong"}
+        thumb = (await client.post("/api/v1/feedback", json=word)).json()
+    places = ("/evaluate", f"/evaluate/{run['id']}", f"/evaluate/question/{thumb['id']}")
+    async with listening(served) as base, browser() as started:
+        for way in ({}, {"color_scheme": "dark"}, {"viewport": {"width": 360, "height": 740}}):
+            eyes = await watch(await started.new_context(**way), base)
+            await eyes.sign_in(boss)
+            for path in places:
+                await eyes.page.goto(base + path)
+                wide = await eyes.page.evaluate("document.documentElement.scrollWidth")
+                assert wide <= (360 if "viewport" in way else 1280), f"{path} is {wide} wide"
+                await eyes.accessible()
+            eyes.check()
+        bare = await watch(await started.new_context(java_script_enabled=False), base)
+        await bare.sign_in(boss)
+        await bare.page.goto(f"{base}/evaluate")
+        await expect(bare.page.locator("svg.chart .line").first).to_be_attached()
+        await bare.page.locator("a[href^='/evaluate/0']").first.click()
+        await bare.page.locator("select[name=against]").select_option(index=1)
+        await bare.page.locator("main form button").first.click()
+        await expect(bare.page.locator("main")).to_contain_text("What changed")
+        await bare.page.goto(f"{base}/evaluate/question/{thumb['id']}")
+        await bare.page.check("input[name=relevant] >> nth=0")
+        await bare.page.locator("main form button").click()
+        await expect(bare.page.locator("pre.raw")).to_contain_text('"document": "rules.md"')
+        bare.check()
+
+
 # ---- nothing that is shown acts
 
 

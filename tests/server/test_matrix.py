@@ -73,6 +73,15 @@ async def owned(served: Served) -> Owned:
         word = {"trace_id": answer["trace_id"], "verdict": "up", "note": "zqnote"}
         feedback = (await client.post("/api/v1/feedback", json=word)).json()
         key_id = (await client.get("/api/v1/me")).json()["key_id"]
+    question = {
+        "id": "zqcanary",
+        "question": "Who opens it?",
+        "kind": "unanswerable",
+        "relevant": [],
+    }
+    async with served.client(await served.key("user:operator", "admin")) as client:
+        golden = {"name": "zqgolden", "questions": [question]}
+        run = (await client.post("/api/v1/evaluations", json=golden)).json()
     return Owned(
         ids={
             "document_id": document["id"],
@@ -81,6 +90,7 @@ async def owned(served: Served) -> Owned:
             "memory_id": memory["memory"]["id"],
             "feedback_id": feedback["id"],
             "key_id": key_id,
+            "evaluation_id": run["id"],
         },
         canaries=("zqcanary", "zqjazz", "zqnote", "zqprivate", OWNER),
     )
@@ -91,7 +101,10 @@ SLOTTED = [route for route in ROUTES if "{" in route.path and route.permission i
 
 def test_every_slot_is_one_that_the_matrix_knows() -> None:
     names = {name for route in SLOTTED for name in re.findall(r"\{(\w+)", route.path)}
-    known = {"document_id", "conversation_id", "trace_id", "memory_id", "feedback_id", "key_id"}
+    known = {
+        "document_id", "conversation_id", "trace_id", "memory_id", "feedback_id", "key_id",
+        "evaluation_id",
+    }  # fmt: skip
     assert names - known <= {"name", "number"}, "a model's name and a page's number are no ids"
 
 

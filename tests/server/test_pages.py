@@ -688,7 +688,7 @@ async def test_operators_see_why_and_how_it_is_but_not_what_others_asked(served:
         assert "Nothing waits." in status
         assert re.search(r"<dt>Answers</dt><dd>2</dd>", status)
         assert re.search(r"<dt>Documents</dt><dd>1</dd>", status)
-        assert "come here" in (await client.get("/evaluate")).text
+        assert "Nothing was evaluated yet" in (await client.get("/evaluate")).text
     async with browser(served, await served.key("user:boss", "admin", tenant="other")) as client:
         assert (await client.get(f"/inspect/{foreign}")).status_code == 404
         assert re.search(r"<dt>Documents</dt><dd>0</dd>", (await client.get("/status")).text)

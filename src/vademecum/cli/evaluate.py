@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from vademecum.cli import eval_compare, eval_generate, eval_run
 from vademecum.cli.lab import render
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import out, print_json
@@ -13,6 +14,10 @@ from vademecum.evaluate.lab import as_json, run_lab
 from vademecum.evaluate.lab_file import load_lab
 
 evaluate = typer.Typer(no_args_is_help=True, help="How good is it?")
+evaluate.command("run")(command(eval_run.run))
+evaluate.command("compare")(command(eval_compare.compare))
+evaluate.command("list")(command(eval_compare.list_runs))
+evaluate.command("generate")(command(eval_generate.generate))
 
 
 @evaluate.command("lab")

@@ -16,6 +16,7 @@ TraceId = NewType("TraceId", uuid.UUID)
 MemoryId = NewType("MemoryId", uuid.UUID)
 KeyId = NewType("KeyId", uuid.UUID)
 FeedbackId = NewType("FeedbackId", uuid.UUID)
+EvaluationId = NewType("EvaluationId", uuid.UUID)
 
 
 def new_uuid() -> uuid.UUID:

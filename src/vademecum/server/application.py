@@ -15,6 +15,7 @@ from vademecum.server import mcp
 from vademecum.server.api import (
     conversations,
     documents,
+    evaluations,
     feedback,
     health,
     keys,
@@ -33,15 +34,16 @@ from vademecum.server.routes import Route
 from vademecum.server.service import Service
 from vademecum.server.streams import Limits, Streams
 from vademecum.server.web import assets
-from vademecum.server.web.pages import ask, inspect, memory, sign_in, sources, status
+from vademecum.server.web.pages import ask, evaluate, inspect, memory, sign_in, sources, status
 from vademecum.server.web.site import error_page
 from vademecum.settings import LimitsSettings, Loaded, ServerSettings
 
 _API = (
-    health, search, documents, conversations, memories, people, keys, traces, feedback, operations,
+    health, search, documents, conversations, memories, people, keys, traces, feedback, evaluations,
+    operations,
 )  # fmt: skip
 _COMPATIBLE = (openai, retrieval, mcp)
-_PAGES = (assets, sign_in, ask, sources, memory, inspect, status)
+_PAGES = (assets, sign_in, ask, sources, memory, inspect, evaluate, status)
 _PARTS = (*_API, *_COMPATIBLE, *_PAGES)
 ROUTES: tuple[Route, ...] = tuple(route for part in _PARTS for route in part.routes.all)
 _SEE = "see /api/openapi.json"

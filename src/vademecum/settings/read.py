@@ -88,7 +88,9 @@ def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tupl
     """Yield (dotted key, description) of every setting; `*` stands for any name."""
     for name, info in section.model_fields.items():
         inner = info.annotation
-        if get_origin(inner) is dict:
+        if get_origin(inner) is dict and get_args(inner)[1] is float:
+            yield f"{prefix}{name}.*", info.description or ""
+        elif get_origin(inner) is dict:
             yield from keys(get_args(inner)[1], f"{prefix}{name}.*.")
         elif isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from keys(inner, f"{prefix}{name}.")

@@ -236,6 +236,13 @@ class LimitsSettings(_Section):
     )
 
 
+class EvaluationSettings(_Section):
+    gates: dict[str, float] = Field(
+        default_factory=dict,
+        description="least value of a metric in `vade eval run`, of wrongly_refused the most",
+    )
+
+
 class LogSettings(_Section):
     level: str = Field(
         default="warning",
@@ -261,4 +268,5 @@ class Settings(_Section):
     server: ServerSettings = ServerSettings()
     auth: AuthSettings = AuthSettings()
     limits: LimitsSettings = LimitsSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
     log: LogSettings = LogSettings()

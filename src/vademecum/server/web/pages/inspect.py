@@ -1,7 +1,7 @@
 """Why was it answered like this? One trace, for operators: what was found, and what it took."""
 
 import json
-from typing import get_args
+from typing import Any, get_args
 from uuid import UUID
 
 from fastapi import Request
@@ -21,6 +21,15 @@ from vademecum.server.web.site import page
 routes = Routes()
 _LISTED = 50
 _METHODS = get_args(Method)
+# What the trace of a search alone has not.
+_OF_AN_ANSWER: dict[str, Any] = {
+    "sentences": (),
+    "removed": (),
+    "memories": (),
+    "usage": None,
+    "degraded": (),
+    "versions": {},
+}
 
 
 @routes.add("GET", "/inspect", permission="admin", spends="read", page=True)
@@ -34,7 +43,7 @@ async def recent(request: Request, service: Serving, scope: Seeing) -> Response:
 async def show(trace_id: UUID, request: Request, service: Serving, scope: Seeing) -> Response:
     """Show one trace. The texts of a question of somebody else are left out."""
     trace = await service.app.catalogue.records.trace(scope, TraceId(trace_id))
-    record = dict(trace.record)
+    record = _OF_AN_ANSWER | dict(trace.record)
     own = trace.principal == scope.principal
     searches = record.get("searches", [record] if "candidates" in record else [])
     return page(
@@ -45,7 +54,7 @@ async def show(trace_id: UUID, request: Request, service: Serving, scope: Seeing
         own=own,
         chart=waterfall(stages_of(record)),
         searches=[(search, candidates_of(search)) for search in searches],
-        raw=json.dumps(record, indent=1, ensure_ascii=False) if own else "",
+        raw=json.dumps(dict(trace.record), indent=1, ensure_ascii=False) if own else "",
         form={},
         methods=_METHODS,
     )
@@ -74,9 +83,3 @@ async def replay(trace_id: UUID, request: Request, service: Serving, scope: Seei
     return page(
         request, "replay.html", trace=trace, replay=done, own=mine, form=given, methods=_METHODS
     )
-
-
-@routes.add("GET", "/evaluate", permission="admin", spends="read", page=True)
-async def evaluate(request: Request) -> Response:
-    """Say that this comes."""
-    return page(request, "evaluate.html")

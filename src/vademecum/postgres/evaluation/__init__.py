@@ -1,0 +1,1 @@
+"""How are conversations kept, and by what are their turns found?"""
