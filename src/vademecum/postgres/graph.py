@@ -37,6 +37,13 @@ class PostgresGraph:
         self._generation = generation
         self._fewest = fewest
 
+    async def drop(self) -> None:
+        """Drop the graph, if there is one. Raises: DatabaseAway."""
+        name = sql.Identifier(f"chunk_vector_graph_{self._generation.id}")
+        with clear_errors():
+            async with await AsyncConnection.connect(self._url, autocommit=True) as connection:
+                await connection.execute(sql.SQL(_DROP).format(name=name))
+
     async def tend(self) -> bool:
         """Build the graph where the index has grown large enough for one; True if it was built.
 
