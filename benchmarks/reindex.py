@@ -129,7 +129,9 @@ async def searched(
 
 async def measured(chunks: int, kills: int) -> list[dict[str, Any]]:
     async with opened_line(CountingHash(dimension=OLD)) as line:
-        documents = list(generated_documents(chunks // CHUNKS_A_DOCUMENT, CHUNKS_A_DOCUMENT, seed=1))
+        documents = list(
+            generated_documents(chunks // CHUNKS_A_DOCUMENT, CHUNKS_A_DOCUMENT, seed=1)
+        )
         drawn = random.Random(3).sample(documents, min(200, len(documents)))
         codes = [_CODE.findall(each.content.decode())[0] for each in drawn]
         await line.app.ingest(documents, scope=SCOPE)

@@ -19,7 +19,7 @@ from vademecum.answer.pipeline import answer
 from vademecum.answer.record import retrieval_record
 from vademecum.answer.write import AnswerParts
 from vademecum.catalogue import Catalogue
-from vademecum.errors import IndexSwitched, VademecumError
+from vademecum.errors import DatabaseAway, IndexSwitched, VademecumError
 from vademecum.ingest.contextualize import CONTEXT_TOKENS
 from vademecum.ingest.deliver import Count, DeliverParts, deliver
 from vademecum.ingest.pipeline import IngestParts, ingest_revision
@@ -490,6 +490,8 @@ async def _following(app: App) -> None:
         try:
             await follow(app)
             told = ""
+        except DatabaseAway:
+            pass  # every call says so, and it may come back
         except VademecumError as error:
             if error.code != told:
                 told = error.code

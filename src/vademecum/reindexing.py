@@ -257,10 +257,12 @@ async def drop_old(catalogue: Catalogue) -> Mapping[str, int]:
 
 async def drop_retired(catalogue: Catalogue, keep: timedelta | None) -> Mapping[str, int]:
     """Drop the earlier build once it was kept so long; None is for ever."""
+    if keep is None:
+        return {}
     generations = PostgresGenerations(catalogue.pool)
-    since = SystemClock().now() - (keep or timedelta())
+    since = SystemClock().now() - keep
     old = [r for r in await generations.all() if r.state == "retired"]
-    if keep is None or not any(r.switched_at is not None and r.switched_at < since for r in old):
+    if not any(r.switched_at is not None and r.switched_at < since for r in old):
         return {}
     try:
         async with generations.alone():
