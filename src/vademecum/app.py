@@ -184,8 +184,7 @@ class App:
             documents=tuple({p.source.document_id for p in retrieval.passages}),
             chunks=tuple(p.source.chunk.id for p in retrieval.passages),
             created_at=parts.clock.now(),
-            record=retrieval_record(retrieval)
-            | {"versions": {"space": parts.embedder.space.name}},
+            record=retrieval_record(retrieval) | {"versions": {"space": parts.embedder.space.name}},
         )
         await self.catalogue.records.record_trace(scope, trace)
         return Found(retrieval=retrieval, trace_id=trace.id)

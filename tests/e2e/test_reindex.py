@@ -47,7 +47,12 @@ def test_another_model_and_back(vade: Any, tmp_path: Path, golden: Path) -> None
         keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.base_url}
         # The settings name another model than the index has: everything says what to do.
         told = vade.fails(
-            "search", "ZX-31", status=1, code="space-mismatch", VADE_MODELS__EMBEDDING=REMOTE, **keys
+            "search",
+            "ZX-31",
+            status=1,
+            code="space-mismatch",
+            VADE_MODELS__EMBEDDING=REMOTE,
+            **keys,
         )
         assert "vade reindex" in told
         told = events(
@@ -98,7 +103,7 @@ def test_documents_are_divided_again(vade: Any) -> None:
     assert told["event"] == "divided"
     assert told["documents"] >= 1
     after = vade.json("documents", "show", "long.txt")
-    assert after["number"] == document["number"] + 1
+    assert after["revision"] == document["revision"] + 1
     assert after["chunks"] > document["chunks"]
     assert after["content_hash"] == document["content_hash"]
     again = events(vade("reindex", "--chunker", "fixed", "--json", VADE_CHUNKING__SIZE="60"))

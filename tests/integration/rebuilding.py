@@ -39,9 +39,7 @@ def another(dimension: int = 32) -> HashEmbedder:
     return HashEmbedder(dimension=dimension, model="another")
 
 
-def app_over(
-    pool: Pool, folder: Path, generation: IndexGeneration, embedder: Embedder
-) -> App:
+def app_over(pool: Pool, folder: Path, generation: IndexGeneration, embedder: Embedder) -> App:
     """What `support.make_bench` composes, over any build of the index."""
     assert isinstance(embedder, HashEmbedder)
     return compose(

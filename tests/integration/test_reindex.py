@@ -450,9 +450,7 @@ async def test_a_second_build_at_the_same_time_is_refused_in_one_line(
     bench: Bench, pool: Pool, tmp_path: Path
 ) -> None:
     await filled(bench, WORDS[:3])
-    first = asyncio.create_task(
-        reindex(rebuilding(pool, tmp_path, models(Slow(seconds=0.5))))
-    )
+    first = asyncio.create_task(reindex(rebuilding(pool, tmp_path, models(Slow(seconds=0.5)))))
     await asyncio.sleep(0.3)
     with pytest.raises(ReindexBusy, match="another process is building the index") as refused:
         await reindex(rebuilding(pool, tmp_path, models()))

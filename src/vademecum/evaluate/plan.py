@@ -123,7 +123,9 @@ def found_share(scores: Sequence[float], exact: Sequence[float], k: int) -> floa
     return sum(score >= wanted[-1] for score in scores[:k]) / len(wanted)
 
 
-def advice(chunks: int, recall: float, milliseconds: float, exact_milliseconds: float, plan: str) -> str:
+def advice(
+    chunks: int, recall: float, milliseconds: float, exact_milliseconds: float, plan: str
+) -> str:
     """Return which `search.exact_below` suits an index of so many chunks, by what was measured of
     its dense leg: recall@k, the median times, and how it was searched (exact, graph)."""
     if "graph" not in plan:
