@@ -65,7 +65,7 @@ from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
-from vademecum.postgres.generation import (
+from vademecum.postgres.generation.store import (
     PostgresGenerations,
     check_readable,
     current_generation,

@@ -31,7 +31,7 @@ from vademecum.model.principal import Scope
 from vademecum.model.query import Query
 from vademecum.opening import Tell, silent
 from vademecum.ports.embedder import Embedder
-from vademecum.postgres.generation import OPEN, PostgresGenerations, check_readable
+from vademecum.postgres.generation.store import OPEN, PostgresGenerations, check_readable
 from vademecum.postgres.graph import GRAPH_FROM, PostgresGraph
 from vademecum.postgres.upkeep import PostgresUpkeep
 from vademecum.retrieve.pipeline import RetrieveParts, retrieve

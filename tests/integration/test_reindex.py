@@ -28,7 +28,7 @@ from vademecum.model.document import Source, State
 from vademecum.model.embedding import Role, TokenStates
 from vademecum.model.ids import ConversationId, Tenant, TurnId, new_uuid
 from vademecum.model.principal import Scope
-from vademecum.postgres.generation import PostgresGenerations
+from vademecum.postgres.generation.store import PostgresGenerations
 from vademecum.postgres.pool import Pool
 from vademecum.reindexing import (
     Reindexing,

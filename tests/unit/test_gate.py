@@ -50,8 +50,10 @@ def test_only_questions_of_both_count() -> None:
 def test_a_golden_set_is_read() -> None:
     (one,) = questions(
         [
-            '{"id": 1, "question": "When?", "relevant": [{"document": "a.md", "quote": "at nine"}],'
-            ' "kind": "concept", "as_of": "2026-01-31", "principal": "user:anna"}',
+            (
+                '{"id": 1, "question": "When?", "relevant": [{"document": "a.md", "quote": "nine"}],'
+                ' "kind": "concept", "as_of": "2026-01-31", "principal": "user:anna"}'
+            ),
             "",
             '{"id": "2", "question": "Why?", "relevant": [], "kind": "unanswerable"}',
         ]

@@ -22,7 +22,7 @@ from vademecum.model.index import BuildProgress, GenerationRecord
 from vademecum.model.principal import Scope
 from vademecum.opening import model_files, recognition_languages
 from vademecum.postgres import embedded
-from vademecum.postgres.generation import PostgresGenerations
+from vademecum.postgres.generation.store import PostgresGenerations
 from vademecum.postgres.health import Server, server_facts
 from vademecum.settings import shown
 

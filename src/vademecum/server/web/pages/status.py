@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from vademecum.errors import ServiceAway
 from vademecum.interface import generation_text
-from vademecum.postgres.generation import PostgresGenerations
+from vademecum.postgres.generation.store import PostgresGenerations
 from vademecum.postgres.health import ping, server_facts
 from vademecum.postgres.overview import Overview
 from vademecum.server.routes import Routes
