@@ -29,7 +29,7 @@ from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.parser import Parser
 from vademecum.postgres import embedded
-from vademecum.postgres.index import current_generation
+from vademecum.postgres.generation.store import current_generation
 from vademecum.postgres.migrate import migrate
 from vademecum.postgres.pool import open_pool
 from vademecum.postgres.revision import PostgresRevisions

@@ -1,27 +1,28 @@
 """How do the parts become one system? The composition root: settings in, an App out."""
 
 import asyncio
+import logging
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from vademecum import opening
 from vademecum import settings as settings_tree
-from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.language_models.bpe import BpeCounter
-from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
-from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.answer.fold import TendParts
 from vademecum.answer.pipeline import answer
 from vademecum.answer.record import query_record, retrieval_record
 from vademecum.answer.write import AnswerParts
-from vademecum.catalogue import Catalogue, open_catalogue
+from vademecum.catalogue import Catalogue
+from vademecum.errors import DatabaseAway, IndexSwitched, VademecumError
 from vademecum.ingest.contextualize import CONTEXT_TOKENS
 from vademecum.ingest.deliver import Count, DeliverParts, deliver
-from vademecum.ingest.pipeline import IngestParts
+from vademecum.ingest.pipeline import IngestParts, ingest_revision
 from vademecum.ingest.reconcile import ReconcileParts
 from vademecum.ingest.retain import Keep, RetainParts
 from vademecum.memory.extract import LearnParts
@@ -33,8 +34,8 @@ from vademecum.model.change import FIRST, ChangeEvent
 from vademecum.model.conversation import Turn
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
 from vademecum.model.filter import Filter, check_filter
-from vademecum.model.ids import ConversationId, MemoryId, TraceId, new_uuid
-from vademecum.model.index import IndexGeneration
+from vademecum.model.ids import ConversationId, MemoryId, Tenant, TraceId, new_uuid
+from vademecum.model.index import GenerationRecord, IndexGeneration
 from vademecum.model.memory import (
     DEFAULT_PERSONA,
     Kind,
@@ -60,30 +61,33 @@ from vademecum.opening import (
     SearchRules,
     Tell,
     chunking_rules,
-    close_models,
-    load_local,
-    open_remote,
-    recognition_languages,
     silent,
 )
 from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
+from vademecum.postgres.generation.store import (
+    PostgresGenerations,
+    check_readable,
+    current_generation,
+    opened_name,
+)
 from vademecum.postgres.graph import PostgresGraph
-from vademecum.postgres.index import current_generation
 from vademecum.remembering import Memories, MemoryStory
 from vademecum.replaying import ReplayParts, replay, replay_day, reranked
 from vademecum.retrieve.pipeline import Ranking, retrieve
-from vademecum.settings import LOCAL_E5, Loaded, Settings
+from vademecum.settings import Loaded
 from vademecum.talking import Talking
-from vademecum.text import language
 from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 from vademecum.text.normalise import clean
-from vademecum.wiring import Models, Wiring
+from vademecum.wiring import Models, Opened, Wiring, opened
 
 # Terms of a typical chunk of 200 tokens with its context line: a constant of the generation.
 AVERAGE_LENGTH = 120.0
+# How soon a process that runs reads another build of the index once it was switched to.
+FOLLOW_SECONDS = 2.0
+_log = logging.getLogger(__name__)
 
 
 def _uncounted(_done: int, _total: int) -> None: ...
@@ -97,11 +101,13 @@ class Found:
     trace_id: TraceId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen: `follow` puts the parts of another build of the index in the place of these.
+@dataclass(slots=True, kw_only=True, eq=False)
 class App:
     """The whole system. Every call takes the Scope of whoever asks.
 
-    Filters may ask about the metadata `filter_keys`, or about all where there are none.
+    Filters may ask about the metadata `filter_keys`, or about all where there are none. A call
+    reads one build of the index from its beginning to its end, with the model of that build.
     """
 
     catalogue: Catalogue
@@ -116,6 +122,8 @@ class App:
     filter_keys: frozenset[str]
     own_memories: Memories
     memory_upkeep_parts: MemoryUpkeepParts
+    reopen: Callable[[GenerationRecord], Awaitable["App"]] | None = field(default=None, repr=False)
+    """Makes the App of another build of the index, of the parts that are open."""
 
     async def ingest(
         self,
@@ -131,7 +139,8 @@ class App:
         document costs only itself. Raises: Forbidden, for labels or a collection beyond `scope`;
         QueueFull, without `wait`, where too many documents wait already.
         """
-        return await deliver(self.deliver_parts, sources, scope, wait=wait, on_progress=on_progress)
+        parts = replace(self.deliver_parts, work=partial(ingest_item, self))
+        return await deliver(parts, sources, scope, wait=wait, on_progress=on_progress)
 
     async def forget(self, *, scope: Scope) -> Receipt:
         """Forget the principal of `scope`: everything of theirs, in every store, at once. The
@@ -169,16 +178,18 @@ class App:
             as_of=as_of,
             filter=check_filter(filter, self.filter_keys),
         )
-        retrieval = await retrieve(self.answer_parts.retrieve, scope, query)
+        line = self.answer_parts
+        parts = line.retrieve
+        retrieval = await retrieve(parts, scope, query)
         trace = Trace(
             id=TraceId(new_uuid()),
             kind="search",
             principal=scope.principal,
             documents=tuple({p.source.document_id for p in retrieval.passages}),
             chunks=tuple(p.source.chunk.id for p in retrieval.passages),
-            created_at=self.answer_parts.retrieve.clock.now(),
+            created_at=parts.clock.now(),
             record=retrieval_record(retrieval)
-            | {"versions": dict(self.answer_parts.versions), "asked": query_record(scope, query)},
+            | {"versions": dict(line.versions), "asked": query_record(scope, query)},
         )
         await self.catalogue.records.record_trace(scope, trace)
         return Found(retrieval=retrieval, trace_id=trace.id)
@@ -416,49 +427,51 @@ async def open(
         loaded = settings_tree.load(config=None, flags=overrides or {}, environment=os.environ)
     elif overrides:
         raise ValueError("give either loaded settings or overrides")
-    settings = loaded.settings
-    async with AsyncExitStack() as stack:
-        # The models and the database start at the same time: each takes seconds at first.
-        warming = asyncio.create_task(asyncio.to_thread(language.warm))
-        stack.push_async_callback(asyncio.wait, {warming})
-        local = asyncio.create_task(asyncio.to_thread(load_local, loaded, tell))
-        written = asyncio.create_task(asyncio.to_thread(opening.language_model, settings))
-        stack.push_async_callback(close_models, local, written)
-        catalogue = await stack.enter_async_context(open_catalogue(loaded, tell=tell))
-        encoder, language_model = await local, await written
-        await warming
-        embedder: Embedder = encoder
-        if settings.models.embedding != LOCAL_E5:
-            remote = await open_remote(settings)
-            stack.push_async_callback(remote.aclose)
-            embedder = remote
-        ocr = await asyncio.to_thread(recognition_languages, settings.ingest.ocr)
-        parser = ChildParser(ocr=ocr)
-        stack.push_async_callback(parser.aclose)
-        yield await _compose(settings, catalogue, encoder, embedder, language_model, parser)
+    async with opened(loaded, tell=tell) as parts:
+        app = await current_app(parts)
+        following = asyncio.create_task(_following(app))
+        try:
+            yield app
+        finally:
+            following.cancel()
+            await asyncio.wait({following})
 
 
-async def _compose(
-    settings: Settings,
-    catalogue: Catalogue,
-    local: LocalE5,
-    embedder: Embedder,
-    language_model: PydanticAiModel | None,
-    parser: ChildParser,
-) -> App:
+async def current_app(parts: Opened) -> App:
+    """Return the App of the build that is read, made for the settings where there is none.
+
+    Raises: SpaceMismatch, where the settings name another model than it was built with.
+    """
+    pool, setting = parts.catalogue.pool, parts.settings.models.embedding
+    name = opened_name(await PostgresGenerations(pool).current(), setting)
+    embedder = await parts.embedder(name)
     generation = await current_generation(
-        catalogue.pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH
+        pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH, embedding=name
     )
+    return app_over(parts, generation, embedder)
+
+
+async def reopened(parts: Opened, record: GenerationRecord) -> App:
+    """Return the App of a build with its own model, whatever the settings say. Raises:
+    SpaceMismatch, where that name stands for another model now."""
+    embedder = await parts.embedder(record.embedding or parts.settings.models.embedding)
+    check_readable(record.generation, embedder.space, ANALYSER_VERSION)
+    return app_over(parts, record.generation, embedder)
+
+
+def app_over(parts: Opened, generation: IndexGeneration, embedder: Embedder) -> App:
+    """Return the App of a build of the index, of which `embedder` is the model."""
+    settings, local = parts.settings, parts.local
     window = min(local.max_tokens, embedder.max_tokens)
-    return compose(
-        catalogue,
+    app = compose(
+        parts.catalogue,
         generation,
-        parser=parser,
+        parser=parts.parser,
         chunking=chunking_rules(settings, window - CONTEXT_TOKENS),
         tokenizer=local,
         embedder=embedder,
         encoder=local,
-        language_model=language_model,
+        language_model=parts.language_model,
         counter=BpeCounter(),
         temperature=settings.answer.temperature,
         show_unsupported=settings.answer.show_unsupported,
@@ -467,6 +480,46 @@ async def _compose(
         memory=opening.memory_rules(settings, embedder.space),
         reuse=opening.reuse_rules(settings),
     )
+    return replace(app, reopen=partial(reopened, parts))
+
+
+async def follow(app: App) -> bool:
+    """Let an App read the build of the index that is current now; True if it was another one. What
+    was begun before ends with the build that it began with. Raises: what opening its model
+    raises; then the App stays as it is."""
+    current = await PostgresGenerations(app.catalogue.pool).current()
+    if app.reopen is None or current is None:
+        return False
+    if current.generation.id == app.ingest_parts.generation.id:
+        return False
+    other = await app.reopen(current)
+    for part in fields(app):  # nothing waits in between, so that no call sees half of it
+        setattr(app, part.name, getattr(other, part.name))
+    return True
+
+
+async def ingest_item(app: App, tenant: Tenant, item: UUID) -> None:
+    """Ingest a revision into the build of the index that the App reads at that moment."""
+    try:
+        await ingest_revision(app.ingest_parts, tenant, item)
+    except IndexSwitched:
+        await follow(app)
+        raise  # its lease runs out, and then it is tried again
+
+
+async def _following(app: App) -> None:
+    told = ""
+    while True:
+        await asyncio.sleep(FOLLOW_SECONDS)
+        try:
+            await follow(app)
+            told = ""
+        except DatabaseAway:
+            pass  # every call says so, and it may come back
+        except VademecumError as error:
+            if error.code != told:
+                told = error.code
+                _log.error("the build of the index that is current cannot be read: %s", told)
 
 
 def compose(

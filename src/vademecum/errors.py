@@ -25,6 +25,8 @@ VademecumError                      internal             1
 |   |   `-- PromptTooLong           prompt-too-long      5
 |   |-- SourceAway                  source-away          5
 |   |-- QueueFull                   queue-full           5
+|   |-- IndexSwitched               index-switched       5
+|   |-- ReindexBusy                 reindex-busy         5
 |   `-- TooMany                     too-many             5
 |-- DatabaseUnusable                database-unusable    1
 |   |-- DataFolderUnusable          data-folder-unusable 1
@@ -37,6 +39,7 @@ VademecumError                      internal             1
 |   |-- ModelFileMissing            model-file-missing   1
 |   |-- ModelFileDamaged            model-file-damaged   1
 |   `-- TextTooLong                 text-too-long        1
+|-- GateRefused                     gate-refused         1
 |-- SpaceMismatch                   space-mismatch       1
 |-- EmbeddingInvalid                embedding-invalid    1
 `-- DocumentUnreadable              document-unreadable  1
@@ -164,6 +167,14 @@ class QueueFull(ServiceAway):
     code = "queue-full"
 
 
+class IndexSwitched(ServiceAway):
+    code = "index-switched"
+
+
+class ReindexBusy(ServiceAway):
+    code = "reindex-busy"
+
+
 class TooMany(ServiceAway):
     code = "too-many"
 
@@ -210,6 +221,10 @@ class ModelFileDamaged(ModelUnusable):
 
 class TextTooLong(ModelUnusable):
     code = "text-too-long"
+
+
+class GateRefused(VademecumError):
+    code = "gate-refused"
 
 
 class SpaceMismatch(VademecumError):

@@ -26,6 +26,7 @@ from vademecum.model.answer import (
 from vademecum.model.chunk import Chunk
 from vademecum.model.document import Document
 from vademecum.model.evaluation import Result, Run
+from vademecum.model.index import BuildProgress, GenerationRecord
 from vademecum.model.key import ApiKey
 from vademecum.model.memory import Memory, Recall, Recalled, Remembered
 from vademecum.model.passage import Passage
@@ -280,6 +281,29 @@ def dialogue_json(dialogue: Dialogue) -> dict[str, Any]:
 
 def receipt_json(receipt: Receipt) -> dict[str, Any]:
     return asdict(receipt) | {"complete": receipt.complete}
+
+
+def generation_json(record: GenerationRecord, progress: BuildProgress | None) -> dict[str, Any]:
+    """Return a build of the index; `lacking` is how much one that is being built lacks, by kind."""
+    return {
+        "generation": record.generation.id,
+        "state": record.state,
+        "space": record.generation.space.name,
+        "analyser": record.generation.analyser,
+        "created_at": record.created_at,
+        "switched_at": record.switched_at,
+        "held": dict(progress.held) if progress else None,
+        "lacking": dict(progress.lacking) if progress else None,
+    }
+
+
+def generation_text(record: GenerationRecord, progress: BuildProgress | None) -> str:
+    """Return a build of the index in a line."""
+    told = f"{record.generation.id} {record.state}, {record.generation.space.name}"
+    if progress is None:
+        return told
+    held, lacking = progress.held["chunks"], progress.lacking["chunks"]
+    return f"{told}: {held - lacking:,} of {held:,} chunks"
 
 
 def key_json(key: ApiKey) -> dict[str, Any]:

@@ -98,8 +98,7 @@ def language_model(settings: Settings) -> PydanticAiModel | None:
     return make_language_model(name, api_key=key, base_url=address)
 
 
-async def open_remote(settings: Settings) -> RemoteEmbedder:
-    name = settings.models.embedding
+async def open_remote(settings: Settings, name: str) -> RemoteEmbedder:
     key, address = _credentials(settings, name)
     return await open_embedder(name, BpeCounter(), api_key=key, base_url=address)
 
@@ -229,6 +228,7 @@ def keep_rules(settings: Settings) -> Keep:
         revisions=_days(retention.revisions_days),
         changes=_days(retention.changes_days),
         traces=_days(retention.traces_days),
+        generations=_days(retention.index_days),
     )
 
 

@@ -1,17 +1,23 @@
 """How do opened parts become what each line of work needs from outside?"""
 
+import asyncio
 import hashlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from vademecum import opening
 from vademecum.adapters.clock import SystemClock
+from vademecum.adapters.embedders.local_e5 import LocalE5
+from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
+from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.answer.converse import TalkParts
 from vademecum.answer.fold import TendParts
 from vademecum.answer.prompt import SYSTEM
 from vademecum.answer.reuse import ReuseParts
-from vademecum.catalogue import Catalogue
+from vademecum.catalogue import Catalogue, open_catalogue
 from vademecum.ingest.deliver import DeliverParts
 from vademecum.ingest.pipeline import IngestParts
 from vademecum.ingest.reconcile import ReconcileParts
@@ -21,7 +27,7 @@ from vademecum.memory.recall import MemoryParts
 from vademecum.memory.turns import TurnParts
 from vademecum.memory.upkeep import MemoryKeep, MemoryUpkeepParts
 from vademecum.model.index import IndexGeneration
-from vademecum.opening import MemoryRules, ReuseRules, SearchRules
+from vademecum.opening import MemoryRules, ReuseRules, SearchRules, Tell, silent
 from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
@@ -35,6 +41,8 @@ from vademecum.postgres.revision import PostgresRevisions
 from vademecum.postgres.trace.kept_answer import PostgresKeptAnswers
 from vademecum.postgres.upkeep import PostgresUpkeep
 from vademecum.retrieve.pipeline import RetrieveParts
+from vademecum.settings import LOCAL_E5, Loaded, Settings
+from vademecum.text import language
 
 # Turns are learned from together, once nobody has said anything for so long.
 QUIET_SECONDS = 20.0
@@ -195,4 +203,56 @@ class Wiring:
             ),
             language_model=self.models.language_model,
             counter=self.models.counter,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """Parts that are open and of which an App is made, of whichever build of the index. A model
+    stays open to the end, since what was begun with it ends with it."""
+
+    settings: Settings
+    catalogue: Catalogue
+    local: LocalE5
+    language_model: PydanticAiModel | None
+    parser: ChildParser
+    stack: AsyncExitStack
+    embedders: dict[str, Embedder]
+
+    async def embedder(self, name: str) -> Embedder:
+        """Return the model of a name as `models.embedding` takes it. Raises: what opening it
+        raises."""
+        if name not in self.embedders:
+            remote = await opening.open_remote(self.settings, name)
+            self.stack.push_async_callback(remote.aclose)
+            self.embedders[name] = remote
+        return self.embedders[name]
+
+
+@asynccontextmanager
+async def opened(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterator[Opened]:
+    """Open what the settings name, but for a model of vectors that is not the local one: which one
+    that is, the index tells."""
+    settings = loaded.settings
+    async with AsyncExitStack() as stack:
+        # The models and the database start at the same time: each takes seconds at first.
+        warming = asyncio.create_task(asyncio.to_thread(language.warm))
+        stack.push_async_callback(asyncio.wait, {warming})
+        local = asyncio.create_task(asyncio.to_thread(opening.load_local, loaded, tell))
+        written = asyncio.create_task(asyncio.to_thread(opening.language_model, settings))
+        stack.push_async_callback(opening.close_models, local, written)
+        catalogue = await stack.enter_async_context(open_catalogue(loaded, tell=tell))
+        encoder, language_model = await local, await written
+        await warming
+        ocr = await asyncio.to_thread(opening.recognition_languages, settings.ingest.ocr)
+        parser = ChildParser(ocr=ocr)
+        stack.push_async_callback(parser.aclose)
+        yield Opened(
+            settings=settings,
+            catalogue=catalogue,
+            local=encoder,
+            language_model=language_model,
+            parser=parser,
+            stack=stack,
+            embedders={LOCAL_E5: encoder},
         )

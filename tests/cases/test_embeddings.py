@@ -1,6 +1,6 @@
 """CASES section 4: faults of embedding that users of such systems met.
 
-The rebuild that EM-01 asks for comes with the change of models; here, that it is seen and said.
+The rebuild that EM-01 asks for is tested further in tests/integration/test_reindex.py.
 """
 
 from functools import partial
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rebuilding import NEW, OLD, rebuilding
 from support import OPERATOR, make_bench, paragraphs, source
 
 from vademecum.adapters.embedders.openai_compatible import open_embedder
@@ -16,7 +17,9 @@ from vademecum.errors import EmbeddingInvalid, SpaceMismatch
 from vademecum.ingest.embed import Encoders, Passage, embed_missing
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.model.document import State
+from vademecum.model.principal import Scope
 from vademecum.postgres.pool import Pool
+from vademecum.reindexing import reindex
 from vademecum.testing.embedders import Fault, HashEmbedder
 from vademecum.testing.openai_server import OpenAIServer, Rows
 
@@ -30,6 +33,48 @@ async def test_em_01_another_size_is_seen_at_the_start(
     await make_bench(pool, database_url, tmp_path, embedder=HashEmbedder(dimension=384))
     with pytest.raises(SpaceMismatch, match=r"/384/.*/768/"):
         await make_bench(pool, database_url, tmp_path, embedder=HashEmbedder(dimension=768))
+
+
+async def test_em_01_the_index_is_built_again_and_switched_to_with_its_memories(
+    pool: Pool, database_url: str, tmp_path: Path
+) -> None:
+    old, new = HashEmbedder(dimension=384), HashEmbedder(dimension=768)
+    bench = await make_bench(pool, database_url, tmp_path, embedder=old)
+    await bench.ingest(source("a", paragraphs(["quokka"])), source("b", paragraphs(["numbat"])))
+    anna = Scope.for_principal("default", "user:anna", frozenset())
+    await bench.app.remember("I play the oboe.", scope=anna)
+    with pytest.raises(SpaceMismatch, match="vade reindex"):
+        await make_bench(pool, database_url, tmp_path, embedder=new)
+    await reindex(rebuilding(pool, tmp_path, {OLD: old, NEW: new}))
+    bench = await make_bench(pool, database_url, tmp_path, embedder=new)
+    found = await bench.app.search("quokka", scope=OPERATOR, k=1, mode="dense")
+    assert [passage.source.uri for passage in found.retrieval.passages] == ["a"]
+    recalled = await bench.app.recall("oboe", scope=anna)
+    assert [one.memory.text for one in recalled.memories] == ["I play the oboe."]
+    assert bench.sql("SELECT DISTINCT vector_dims(embedding) FROM vademecum.memory_index"
+                     " ORDER BY 1") == [(384,), (768,)]  # fmt: skip
+    (again,) = await bench.ingest(source("c", paragraphs(["wombat"])))
+    assert again.status == "ready"
+    await bench.app.remember("I collect stamps.", scope=anna)
+
+
+async def test_em_02_two_models_side_by_side_are_compared_with_their_own(
+    pool: Pool, database_url: str, tmp_path: Path
+) -> None:
+    old, new = HashEmbedder(dimension=8), HashEmbedder(dimension=8, model="another")
+    bench = await make_bench(pool, database_url, tmp_path, embedder=old)
+    await bench.ingest(*(source(word, paragraphs([word])) for word in TEN))
+    await reindex(rebuilding(pool, tmp_path, {OLD: old, NEW: new}))
+    assert bench.sql("SELECT count(*) FROM vademecum.chunk_vector") == [(20,)]
+    fresh = await make_bench(pool, database_url, tmp_path, embedder=new)
+    for own, model in ((bench, old), (fresh, new)):
+        query = (await model.embed(["w3x"], "query"))[0]
+        found = await own.app.search("w3x", scope=OPERATOR, k=10, mode="dense")
+        assert len(found.retrieval.passages) == 10
+        for passage in found.retrieval.passages:
+            text = passage.source.chunk.embedded_text
+            vector = (await model.embed([text], "passage"))[0]
+            assert passage.signals.dense == pytest.approx(float(query @ vector), abs=2e-3)
 
 
 async def test_em_02_another_model_of_the_same_size_is_never_mixed(

@@ -21,7 +21,7 @@ from vademecum.ports.language_model import LanguageModel
 from vademecum.ports.parser import Parser
 from vademecum.ports.store import Accepted
 from vademecum.postgres.document import PostgresDocuments
-from vademecum.postgres.index import current_generation
+from vademecum.postgres.generation.store import current_generation
 from vademecum.postgres.learning import PostgresLearning
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.revision import PostgresRevisions

@@ -33,7 +33,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "vade migrate", "vade stop", "vade worker", "vade jobs", "vade jobs list",
         "vade jobs retry", "vade changes", "vade remember", "vade recall", "vade memories",
         "vade memories list", "vade memories show", "vade memories edit", "vade memories pin",
-        "vade memories unpin", "vade memories confirm", "vade memories reject",
+        "vade memories unpin", "vade memories confirm", "vade memories reject", "vade reindex", "vade rollback",
         "vade memories forget", "vade forget", "vade scrub", "vade plan",
         "vade conversations", "vade conversations list",
         "vade conversations show", "vade conversations export", "vade conversations delete",

@@ -19,6 +19,7 @@ from vademecum.cli import mcp as mcp_commands
 from vademecum.cli import memories as memory_commands
 from vademecum.cli import plan as plan_commands
 from vademecum.cli import recall as recall_commands
+from vademecum.cli import reindex as reindex_commands
 from vademecum.cli import serve as serve_commands
 from vademecum.cli import system as system_commands
 from vademecum.cli import trace as trace_commands
@@ -65,6 +66,8 @@ vade.add_typer(work_commands.jobs, name="jobs", rich_help_panel=_SYSTEM)
 _add(work_commands.changes, _SYSTEM)
 vade.add_typer(evaluate_commands.evaluate, name="eval", rich_help_panel=_SYSTEM)
 _add(plan_commands.plan, _SYSTEM)
+_add(reindex_commands.reindex, _SYSTEM)
+_add(reindex_commands.rollback, _SYSTEM)
 _add(system_commands.status, _SYSTEM)
 _add(system_commands.doctor, _SYSTEM)
 vade.add_typer(system_commands.config, name="config", rich_help_panel=_SYSTEM)

@@ -17,15 +17,19 @@ from vademecum.cli.documents import with_catalogue
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import escape, out, print_json, working
 from vademecum.errors import VademecumError
+from vademecum.interface import generation_json, generation_text
+from vademecum.model.index import BuildProgress, GenerationRecord
 from vademecum.model.principal import Scope
 from vademecum.opening import model_files, recognition_languages
 from vademecum.postgres import embedded
+from vademecum.postgres.generation.store import PostgresGenerations
 from vademecum.postgres.health import Server, server_facts
 from vademecum.settings import shown
 
 config = typer.Typer(no_args_is_help=True, help="What is set, and where it came from.")
 model = typer.Typer(no_args_is_help=True, help="The local embedding model.")
 _LEAST_FREE_BYTES = 1 << 30
+Standing = list[tuple[GenerationRecord, BuildProgress | None]]
 
 
 @config.command("show")
@@ -99,11 +103,13 @@ def status() -> None:
     """Show what runs and what is in."""
     loaded = COMMON.settings()
 
-    async def work(catalogue: Catalogue) -> tuple[Server, dict[str, int]]:
+    async def work(catalogue: Catalogue) -> tuple[Server, dict[str, int], Standing]:
         scope = Scope.for_operator(COMMON.tenant)
-        return await server_facts(catalogue.pool), await catalogue.documents.counts(scope)
+        counts = await catalogue.documents.counts(scope)
+        standing = await PostgresGenerations(catalogue.pool).standing()
+        return await server_facts(catalogue.pool), counts, standing
 
-    server, counts = with_catalogue(work)
+    server, counts, standing = with_catalogue(work)
     kind = "given" if loaded.settings.database.url else "embedded"
     facts: dict[str, Any] = {
         "home": str(loaded.home),
@@ -114,6 +120,7 @@ def status() -> None:
         "waiting": counts["waiting"],
         "embedding": loaded.settings.models.embedding,
         "language_model": loaded.settings.models.language,
+        "index": [generation_json(record, progress) for record, progress in standing],
     }
     if COMMON.json:
         print_json(facts)
@@ -126,6 +133,8 @@ def status() -> None:
     written = facts["language_model"] or "extractive (no language model set)"
     out.print(f"[bold]embedding[/]      {escape(facts['embedding'])}")
     out.print(f"[bold]answers[/]        {escape(written)}")
+    for record, progress in standing:
+        out.print(f"[bold]index[/]          {escape(generation_text(record, progress))}")
     out.print(
         f"[bold]in {escape(COMMON.tenant)}[/]     {counts['documents']} documents,"
         f" {counts['chunks']} chunks, {counts['waiting']} waiting"

@@ -19,6 +19,8 @@ _STATES_ROW, _SIGN_BYTE = 60.0, 1.15
 _EMBED_SECONDS_A_TOKEN = 0.36e-3
 _STORE_SECONDS_A_CHUNK = 4.0e-3
 _GRAPH_SECONDS_A_CHUNK = 0.5e-3
+# A dense leg that takes longer, or misses more, is worth another way.
+_SLOW_MILLISECONDS, _LEAST_RECALL = 50.0, 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,3 +121,23 @@ def found_share(scores: Sequence[float], exact: Sequence[float], k: int) -> floa
     if not wanted:
         return 1.0
     return sum(score >= wanted[-1] for score in scores[:k]) / len(wanted)
+
+
+def advice(
+    chunks: int, recall: float, milliseconds: float, exact_milliseconds: float, plan: str
+) -> str:
+    """Return which `search.exact_below` suits an index of so many chunks, by what was measured of
+    its dense leg: recall@k, the median times, and how it was searched (exact, graph)."""
+    if "graph" not in plan:
+        if exact_milliseconds <= _SLOW_MILLISECONDS:
+            return "search.exact_below is right: comparing one by one is quick and misses nothing"
+        return (
+            f"comparing one by one takes {exact_milliseconds:.0f} ms: set search.exact_below under"
+            f" {chunks}, so that a graph is used"
+        )
+    if recall < _LEAST_RECALL or exact_milliseconds <= milliseconds:
+        return (
+            f"the graph finds {recall:.3f} of the nearest: set search.exact_below = {chunks} to"
+            f" compare one by one, in {exact_milliseconds:.0f} ms instead of {milliseconds:.0f} ms"
+        )
+    return f"search.exact_below is right: the graph finds {recall:.3f} of the nearest"

@@ -17,7 +17,7 @@ from vademecum.model.document import Deletion, IngestResult, Refused, Source, St
 from vademecum.model.ids import RevisionId, Tenant
 from vademecum.model.principal import Scope
 from vademecum.ports.blobs import content_key
-from vademecum.ports.jobs import Jobs
+from vademecum.ports.jobs import Jobs, Work
 from vademecum.ports.store import Accepted, DocumentStore, Outdated
 
 _POLL_SECONDS = 0.3
@@ -36,6 +36,8 @@ class DeliverParts:
     ingest: IngestParts
     remove: Remove
     settle: Callable[[Tenant], Awaitable[None]]
+    work: Work | None = None
+    """What is done with each revision, where it is not `ingest` alone."""
 
     def fingerprint(self, source: Source) -> str:
         """Return how a source would be ingested now. Raises: InvalidSetting."""
@@ -138,7 +140,7 @@ class _Worker:
 @asynccontextmanager
 async def _working(parts: DeliverParts) -> AsyncIterator[_Worker]:
     """Do what waits in the queue, ours and others', once it was begun and while the block runs."""
-    work = partial(ingest_revision, parts.ingest)
+    work = parts.work or partial(ingest_revision, parts.ingest)
     begun = asyncio.Event()
     over = False
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from vademecum.errors import (
     DocumentUnreadable,
     EmbeddingInvalid,
+    IndexSwitched,
     LimitExceeded,
     MediaTypeUnknown,
     ModelUnusable,
@@ -63,6 +64,7 @@ async def ingest_revision(parts: IngestParts, tenant: Tenant, item: UUID) -> Non
     Does nothing where another worker holds it or it is done. What may go better another time
     passes through (EmbeddingInvalid, ModelUnusable, ServiceAway): the lease runs out and the
     revision is tried again, `MOST_ATTEMPTS` times in all; then it fails, with the last reason.
+    IndexSwitched passes through at any attempt.
     """
     with step("claim"):
         claim = await parts.revisions.claim(tenant, RevisionId(item))
@@ -76,6 +78,8 @@ async def ingest_revision(parts: IngestParts, tenant: Tenant, item: UUID) -> Non
     try:
         async with _kept(parts.revisions, claim):
             await _ingest(parts, claim)
+    except IndexSwitched:
+        raise  # no fault of the document: whoever reads the index that is read now does it
     except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
         if claim.attempts < MOST_ATTEMPTS and not isinstance(error, TextTooLong):
             raise

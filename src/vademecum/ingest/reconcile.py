@@ -17,7 +17,7 @@ from vademecum.ports.jobs import Jobs
 from vademecum.ports.store import Gap, UpkeepStore
 
 PAGE = 5_000
-_BEFORE_ALL = ChunkId(uuid.UUID(int=0))
+BEFORE_ALL = ChunkId(uuid.UUID(int=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ async def reconcile(parts: ReconcileParts) -> Reconciled:
     done = Reconciled(rescued_jobs=await parts.jobs.rescue())
     for tenant in await parts.upkeep.tenants():
         await parts.upkeep.settle(tenant)
-        after: ChunkId | None = _BEFORE_ALL
+        after: ChunkId | None = BEFORE_ALL
         while after is not None:
             gaps, after = await parts.upkeep.gaps(tenant, after, PAGE)
             if gaps:

@@ -16,11 +16,13 @@ _UNNAMED_FOR = timedelta(hours=1)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
     """How long a revision stays that is in force no more, or never was, and its original with it;
-    and how long an event of the outbox stays, and a trace. None is for ever."""
+    and how long an event of the outbox stays, a trace, and the build of the index that was read
+    before the current one. None is for ever."""
 
     revisions: timedelta | None
     changes: timedelta | None
     traces: timedelta | None
+    generations: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,9 @@
 """Which build of the index is being read?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
+from typing import Literal
 
 from vademecum.model.embedding import EmbeddingSpace
 from vademecum.model.filter import Filter
@@ -23,6 +25,42 @@ class IndexGeneration:
     space: EmbeddingSpace
     analyser: str
     average_length: float
+
+
+GenerationState = Literal["building", "ready", "current", "retired"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRecord:
+    """A generation and how it stands. One is current: read and written. At most one is building or
+    ready beside it, and at most one is retired: it was current, and can be gone back to.
+
+    `embedding` is the name by which its model is opened where the settings name `instead_of`;
+    None for one that is older than these names. `switched_at` is when it began or ceased to be
+    current.
+    """
+
+    generation: IndexGeneration
+    state: GenerationState
+    embedding: str | None
+    instead_of: str | None
+    created_at: datetime
+    switched_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildProgress:
+    """How much there is to index, of all tenants, and how much of it a generation lacks, by kind:
+    chunks (vectors), words (terms of chunks), memories, turns. `tokens` are those of the chunks
+    that lack a vector."""
+
+    held: Mapping[str, int]
+    lacking: Mapping[str, int]
+    tokens: int
+
+    @property
+    def whole(self) -> bool:
+        return not any(self.lacking.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

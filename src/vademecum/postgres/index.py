@@ -9,8 +9,8 @@ from pgvector import HalfVector
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from vademecum.errors import SpaceMismatch
-from vademecum.model.embedding import EmbeddingSpace, FloatArray
+from vademecum.errors import IndexSwitched
+from vademecum.model.embedding import FloatArray
 from vademecum.model.ids import ChunkId
 from vademecum.model.index import EXACT_BELOW, DenseHits, IndexGeneration, Selection, TermStatistics
 from vademecum.model.passage import Hit
@@ -24,61 +24,8 @@ from vademecum.postgres.upkeep import SAMPLED
 from vademecum.text.language import UNKNOWN
 
 _SQL = load("index")
-_GENERATION = load("generation")
 # A mean over fewer chunks is noise.
 _FEWEST_OF_LANGUAGE = 20
-
-
-async def current_generation(
-    pool: Pool, space: EmbeddingSpace, analyser: str, average_length: float
-) -> IndexGeneration:
-    """Return the current generation, made for these settings where there is none.
-
-    Raises: SpaceMismatch where the index was built with another embedding space or analyser.
-    """
-    async with pool.connection() as connection, connection.transaction():
-        row = await (await connection.execute(_GENERATION["current"])).fetchone()
-        if row is None:
-            facts = {
-                "provider": space.provider,
-                "model": space.model,
-                "revision": space.revision,
-                "dimension": space.dimension,
-                "metric": space.metric,
-                "query_prefix": space.query_prefix,
-                "passage_prefix": space.passage_prefix,
-                "analyser": analyser,
-                "average_length": average_length,
-            }
-            await connection.execute(_GENERATION["add_space"], facts)
-            await connection.execute(_GENERATION["add_generation"], facts)
-            row = await (await connection.execute(_GENERATION["current"])).fetchone()
-    assert row is not None
-    found = IndexGeneration(
-        id=row["id"],
-        space=EmbeddingSpace(
-            provider=row["provider"],
-            model=row["model"],
-            revision=row["revision"],
-            dimension=row["dimension"],
-            metric=row["metric"],
-            query_prefix=row["query_prefix"],
-            passage_prefix=row["passage_prefix"],
-        ),
-        analyser=row["analyser"],
-        average_length=row["average_length"],
-    )
-    if found.space != space:
-        raise SpaceMismatch(
-            f"the index holds vectors of {found.space.name}, the settings name {space.name}",
-            hint="set models.embedding back; vectors of two spaces cannot be compared",
-        )
-    if found.analyser != analyser:
-        raise SpaceMismatch(
-            f"the index was analysed by {found.analyser}, this release has {analyser}",
-            hint="use the release that built the index",
-        )
-    return found
 
 
 class PostgresIndex:
@@ -95,10 +42,16 @@ class PostgresIndex:
     @asynccontextmanager
     async def reading(self, scope: Scope) -> AsyncIterator["PostgresIndexReader"]:
         """See `Index.reading`. Whatever the database's fault, it means that the index is away, and
-        never that a question cannot be answered."""
+        never that a question cannot be answered; so does a generation that was dropped."""
         try:
             async with transaction(self._pool, scope) as connection:
+                place = {"generation": self._generation.id}
+                await connection.execute(_SQL["require_generation"], place)
                 yield self._reader(scope, connection)
+        except psycopg.errors.NoDataFound as error:
+            raise IndexSwitched(
+                "the build of the index that this process reads was dropped", hint="start it again"
+            ) from error
         except psycopg.Error as error:
             raise away(error) from error
 

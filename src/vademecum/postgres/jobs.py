@@ -22,6 +22,8 @@ _CONCURRENCY = 4
 # A notice that was lost is made up for by looking; who is told to end gets this long.
 _POLL_SECONDS = 5.0
 _GRACE_SECONDS = 25.0
+# Documents that are queued together to be divided again.
+_DIVIDED = 200
 _SQL = load("job")
 
 _log = logging.getLogger(__name__)
@@ -114,6 +116,30 @@ class PostgresJobs:
                 await connection.execute(_SQL["add_retry"], keys)
                 await connection.execute(_SQL["enqueue_ingestion"], keys)
         return [DocumentId(row["document"]) for row in rows]
+
+    async def divide(
+        self, scope: Scope, collection: str, chunker: str | None, fingerprint: str
+    ) -> int:
+        """Queue the documents of a collection that were read otherwise, as new revisions of the
+        same bytes, divided by `chunker` (None: as the settings say); return how many."""
+        place = {
+            "tenant": scope.tenant,
+            "collection": collection,
+            "chunker": chunker,
+            "fingerprint": fingerprint,
+            "limit": _DIVIDED,
+        }
+        queued = 0
+        while True:  # each page is a transaction, so that none is long
+            async with transaction(self._pool, scope) as connection:
+                rows = await (await connection.execute(_SQL["to_divide"], place)).fetchall()
+                for row in rows:
+                    keys = place | row | {"revision": new_uuid()}
+                    await connection.execute(_SQL["add_divided"], keys)
+                    await connection.execute(_SQL["enqueue_ingestion"], keys)
+            queued += len(rows)
+            if len(rows) < _DIVIDED:
+                return queued
 
     @asynccontextmanager
     async def _queue(self, works: Works) -> AsyncIterator[procrastinate.App]:

@@ -9,6 +9,7 @@ import numpy as np
 from pgvector import HalfVector, SparseVector
 from psycopg.types.json import Jsonb
 
+from vademecum.errors import IndexSwitched
 from vademecum.failpoint import step
 from vademecum.model.document import ParsedDocument, State
 from vademecum.model.embedding import Encoded
@@ -89,6 +90,7 @@ class PostgresRevisions:
     async def publish(self, claim: Claim, publication: Publication) -> bool:
         reasons = [*publication.parsed.unread, *_failures(publication)]
         async with transaction(self._pool, Scope.for_operator(claim.tenant)) as connection:
+            await _hold(connection, self._generation)
             ended = await self._end(
                 connection,
                 claim,
@@ -121,6 +123,7 @@ class PostgresRevisions:
                         "tenant": claim.tenant,
                         "document": claim.document_id,
                         "revision": claim.revision_id,
+                        "generation": self._generation,
                         "chunks": Jsonb([_chunk_row(publication, i) for i in part]),
                     },
                 )
@@ -200,6 +203,17 @@ class PostgresRevisions:
                 connection, claim.tenant, "published", claim.document_id, claim.revision_id
             )
         return "current"
+
+
+async def _hold(connection: Connection, generation: int) -> None:
+    """Keep the index from being switched until the transaction ends, so that what is published is
+    in the one that is read then. Raises: IndexSwitched where it is another one already."""
+    held = await connection.execute(_SQL["hold_generation"], {"generation": generation})
+    row = await held.fetchone()
+    if row is None or not row["held"]:
+        raise IndexSwitched(
+            "the index was switched to another build", hint="it is tried again with that one"
+        )
 
 
 async def index_vectors(

@@ -67,12 +67,20 @@ class PostgresUpkeep:
         unembedded: Mapping[ChunkId, str],
         keyword_rows: Mapping[ChunkId, KeywordRow],
     ) -> None:
+        ids = list({*encoded, *keyword_rows})
         async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
+            await connection.execute(_SQL["hold_documents"], {"tenant": tenant, "ids": ids})
             await index_vectors(connection, self._generation, encoded)
             await index_terms(connection, self._generation, keyword_rows)
             for chunk_id, reason in unembedded.items():
                 await connection.execute(
-                    _SQL["give_up"], {"tenant": tenant, "id": chunk_id, "reason": reason}
+                    _SQL["give_up"],
+                    {
+                        "tenant": tenant,
+                        "id": chunk_id,
+                        "reason": reason,
+                        "generation": self._generation,
+                    },
                 )
 
     async def retire(self, tenant: Tenant, before: datetime) -> list[str]:
@@ -83,6 +91,15 @@ class PostgresUpkeep:
             return [row["blob"] async for row in cursor]
 
     async def settle(self, tenant: Tenant) -> None:
+        await self.fold(tenant)
+        await self.frame(tenant)
+        async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
+            await connection.execute(
+                _SQL["untend_gaps"], {"tenant": tenant, "generation": self._generation}
+            )
+
+    async def fold(self, tenant: Tenant) -> None:
+        """Add up the counts of terms, of every generation."""
         scope = Scope.for_operator(tenant)
         folded = _FOLDED
         while folded == _FOLDED:  # each page is a transaction, so that none is long
@@ -90,13 +107,13 @@ class PostgresUpkeep:
                 cursor = await connection.execute(_SQL["fold_terms"], {"limit": _FOLDED})
                 row = await cursor.fetchone()
                 folded = row["folded"] if row else 0
-        async with transaction(self._pool, scope) as connection:
+
+    async def frame(self, tenant: Tenant) -> None:
+        """Look again at collections that have grown, as this generation holds them."""
+        async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
             await connection.execute(
                 _SQL["refresh_frames"],
                 {"generation": self._generation, "sampled": SAMPLED},
-            )
-            await connection.execute(
-                _SQL["untend_gaps"], {"tenant": tenant, "generation": self._generation}
             )
 
     async def forget_traces(self, tenant: Tenant, before: datetime) -> int:

@@ -30,6 +30,9 @@ class ModelsSettings(_Section):
         default="", description="provider:model for generated answers; empty = quote"
     )
     embedding: str = Field(default=LOCAL_E5, description="provider:model of the vectors")
+    embedding_price: float | None = Field(
+        default=None, ge=0, description="what a million tokens cost there, for estimates"
+    )
     reranker: Literal["", "local:maxsim"] = Field(
         default="local:maxsim", description="what orders the best candidates; empty = nothing"
     )
@@ -174,6 +177,11 @@ class RetentionSettings(_Section):
     )
     expired_days: int = Field(
         default=30, ge=0, description="how long expired memories stay for --as-of; 0 = not at all"
+    )
+    index_days: int = Field(
+        default=7,
+        ge=0,
+        description="how long the build of the index before a switch can be gone back to; 0 = ever",
     )
     memories_days: MemoryDays = MemoryDays()
 

@@ -7,10 +7,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
+from uuid import UUID
 
 from vademecum.answer.fold import tend_conversation
-from vademecum.app import App
-from vademecum.ingest.pipeline import ingest_revision
+from vademecum.app import App, ingest_item
 from vademecum.ingest.reconcile import Reconciled, reconcile
 from vademecum.ingest.retain import Retired, retire
 from vademecum.memory.extract import learn_waiting
@@ -18,6 +18,7 @@ from vademecum.memory.upkeep import Indexed, LetGo, index_waiting, let_go
 from vademecum.model.ids import Tenant
 from vademecum.ports.jobs import Works
 from vademecum.purge.person import resume
+from vademecum.reindexing import drop_retired
 
 Mended = tuple[Reconciled, Indexed]
 Left = tuple[Retired, LetGo]
@@ -48,9 +49,14 @@ async def work(app: App) -> None:
 def works_of(app: App) -> Works:
     """Return what is done with each kind of job."""
     return {
-        "ingest": partial(ingest_revision, app.ingest_parts),
-        "converse": partial(tend_conversation, app.tend_parts),
+        "ingest": partial(ingest_item, app),
+        "converse": partial(_converse, app),
     }
+
+
+async def _converse(app: App, tenant: Tenant, item: UUID) -> None:
+    """Tend a conversation with the parts that the App has at that moment."""
+    await tend_conversation(app.tend_parts, tenant, item)
 
 
 async def once(app: App) -> tuple[Mended, Left]:
@@ -69,7 +75,8 @@ async def _mend(app: App) -> Mended:
 
 
 async def _let_go(app: App) -> Left:
-    """Let go what is kept no longer, of documents and of memories."""
+    """Let go what is kept no longer, of documents, of memories and of builds of the index."""
+    await drop_retired(app.catalogue, app.retain_parts.keep.generations)
     return await retire(app.retain_parts), await let_go(app.memory_upkeep_parts)
 
 

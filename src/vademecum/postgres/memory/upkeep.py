@@ -45,7 +45,12 @@ class PostgresMemoryUpkeep:
         async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
             await index_memory(connection, self._generation, memory, row)
             if unembedded is not None:
-                values = {"id": memory.id, "version": memory.version, "reason": unembedded}
+                values = {
+                    "id": memory.id,
+                    "version": memory.version,
+                    "reason": unembedded,
+                    "generation": self._generation,
+                }
                 await connection.execute(_SQL["give_up"], {"tenant": tenant} | values)
 
     async def merge(self, tenant: Tenant, memory: Memory, into: Memory) -> bool:

@@ -25,3 +25,6 @@ FROM search_keyword(%(generation)s::int, %(terms)s::int[], %(frequencies)s::bigi
 
 -- name: token_signs
 SELECT chunk, signs FROM token_signs(%(generation)s::int, %(chunks)s::uuid[])
+
+-- name: require_generation
+SELECT require_generation(%(generation)s::int)

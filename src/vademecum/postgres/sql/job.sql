@@ -42,3 +42,28 @@ ORDER BY r.number DESC LIMIT 1
 
 -- name: enqueue_ingestion
 SELECT enqueue_ingestion(%(revision)s::uuid)
+
+-- name: to_divide
+-- Documents of a collection whose newest revision was read otherwise than is asked for now. The
+-- lock is the one that every write of a document takes first.
+SELECT d.id AS document
+FROM document d JOIN revision r ON r.tenant = d.tenant AND r.document = d.id
+WHERE d.tenant = %(tenant)s AND d.collection = %(collection)s AND r.state IN ('ready', 'partial')
+  AND (r.fingerprint, r.asked_chunker) IS DISTINCT FROM (%(fingerprint)s, %(chunker)s::text)
+  AND NOT EXISTS (
+      SELECT FROM revision n
+      WHERE n.tenant = r.tenant AND n.document = r.document AND n.number > r.number)
+ORDER BY d.id
+LIMIT %(limit)s::int
+FOR UPDATE OF d
+
+-- name: add_divided
+INSERT INTO revision (tenant, id, document, number, state, blob, content_hash, fingerprint,
+                      asked_title, asked_language, asked_chunker, effective_from,
+                      effective_until, ingested_by)
+SELECT r.tenant, %(revision)s::uuid, r.document, r.number + 1, 'accepted', r.blob,
+       r.content_hash, %(fingerprint)s, r.asked_title, r.asked_language, %(chunker)s::text,
+       r.effective_from, r.effective_until, r.ingested_by
+FROM revision r
+WHERE r.tenant = %(tenant)s AND r.document = %(document)s::uuid
+ORDER BY r.number DESC LIMIT 1

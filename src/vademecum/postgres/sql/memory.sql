@@ -141,7 +141,8 @@ UPDATE memory m
 SET text = %(text)s, language = %(language)s, fingerprint = %(fingerprint)s, topic = %(topic)s,
     sensitive = %(sensitive)s::text[],
     consented_at = CASE WHEN cardinality(%(sensitive)s::text[]) > 0 THEN now() END,
-    known_from = now(), changed_at = now(), unembedded = NULL, version = m.version + 1
+    known_from = now(), changed_at = now(), unembedded = NULL, given_up = '{}',
+    version = m.version + 1
 WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.id = %(id)s::uuid
 RETURNING *, state AS state_now
 
@@ -240,7 +241,7 @@ WHERE m.tenant = %(tenant)s
 ORDER BY m.id
 
 -- name: give_up
-UPDATE memory m SET unembedded = %(reason)s
+UPDATE memory m SET unembedded = %(reason)s, given_up = m.given_up || %(generation)s::int
 WHERE m.tenant = %(tenant)s AND m.id = %(id)s::uuid AND m.version = %(version)s
 
 -- name: erase_expired

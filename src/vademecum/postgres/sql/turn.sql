@@ -16,12 +16,22 @@ WHERE t.tenant = %(tenant)s AND t.conversation = %(conversation)s::uuid
 ORDER BY t.position
 LIMIT %(limit)s
 
+-- name: lacking_conversations
+SELECT DISTINCT t.conversation
+FROM turn t
+WHERE t.tenant = %(tenant)s AND t.state <> 'writing' AND t.text <> ''
+  AND NOT EXISTS (SELECT FROM turn_unit u
+                  WHERE u.tenant = %(tenant)s AND u.turn = t.id
+                    AND u.generation = %(generation)s::int
+                    AND (u.embedding IS NOT NULL OR u.given_up))
+
 -- name: put_unit
 INSERT INTO turn_unit (tenant, turn, generation, principal, language, embedding, signs, given_up,
                        terms, grams)
 SELECT %(tenant)s, t.id, %(generation)s::int, t.principal, %(language)s, %(embedding)s::halfvec,
        %(signs)s::bytea, %(given_up)s, %(terms)s::int[], %(grams)s::int[]
 FROM turn t WHERE t.tenant = %(tenant)s AND t.id = %(id)s::uuid
+FOR KEY SHARE
 ON CONFLICT (tenant, turn, generation) DO UPDATE
 SET language = excluded.language, embedding = excluded.embedding, signs = excluded.signs, given_up = excluded.given_up,
     terms = excluded.terms, grams = excluded.grams

@@ -11,8 +11,18 @@ SELECT id, CASE WHEN context = '' THEN text ELSE context || E'\n' || text END AS
 FROM chunk
 WHERE tenant = %(tenant)s AND id = ANY (%(ids)s::uuid[])
 
+-- name: hold_documents
+-- No write of these documents comes between, so that where a chunk stands is still so when its rows
+-- are written; a deletion that was under way is seen afterwards.
+SELECT d.id FROM document d
+WHERE d.tenant = %(tenant)s
+  AND d.id IN (SELECT c.document FROM chunk c
+               WHERE c.tenant = %(tenant)s AND c.id = ANY (%(ids)s::uuid[]))
+ORDER BY d.id
+FOR KEY SHARE
+
 -- name: give_up
-UPDATE chunk SET unembedded = %(reason)s
+UPDATE chunk SET unembedded = %(reason)s, given_up = given_up || %(generation)s::int
 WHERE tenant = %(tenant)s AND id = %(id)s::uuid
 
 -- name: retired_revisions

@@ -8,6 +8,8 @@ from fastapi import Request
 from starlette.responses import Response
 
 from vademecum.errors import ServiceAway
+from vademecum.interface import generation_text
+from vademecum.postgres.generation.store import PostgresGenerations
 from vademecum.postgres.health import ping, server_facts
 from vademecum.postgres.trace.overview import Overview
 from vademecum.server.routes import Routes
@@ -51,10 +53,12 @@ async def _parts(service: Service) -> list[tuple[str, bool | None, str]]:
     except ServiceAway as error:
         database = (False, error.code)
     answering = service.app.answer_parts
+    standing = await PostgresGenerations(service.app.catalogue.pool).standing()
     model = answering.language_model
     return [
         ("database", *database),
         ("embedding", True, answering.retrieve.embedder.space.name),
+        *[("generation", None, generation_text(*one)) for one in standing],
         ("language_model", None, model.name if model else ""),
         ("streams", None, str(service.streams.count)),
     ]

@@ -1,0 +1,1 @@
+"""Which builds of the index are there?"""
