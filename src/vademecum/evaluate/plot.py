@@ -13,7 +13,7 @@ from vademecum.model.evaluation import Run, Summary
 WIDTH = 760
 _ROW = 26
 _LEFT, _RIGHT = 170, 150
-_TOP, _BOTTOM = 14, 44
+_TOP, _BOTTOM = 28, 44
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1b1f24}.faint{fill:#555e68}"
     ".axis,.grid{stroke:#d3d7dc;fill:none}.bar{fill:#1a5a86}.whisker{stroke:#1b1f24;fill:none}"
@@ -108,7 +108,7 @@ def over_time(runs: Sequence[Run], metric: str, group: str = "") -> Figure | Non
         + (alone if len(held) == 1 else f'<polygon class="band" points="{band}"/>')
         + f'<polyline class="line" points="{line}"/>{dots}'
     )
-    return Figure(shapes=shapes, height=180 + _TOP + _BOTTOM)
+    return Figure(shapes=shapes, height=180 + _TOP + 16)
 
 
 def standalone(figures: Mapping[str, Figure]) -> str:
@@ -163,7 +163,7 @@ def _frame(height: int, across: str, up: str) -> tuple[str, _Scale]:
         shapes.append(_text(x, bottom + 36, across, anchor="middle"))
     if up:
         x, top = at(0, 1)
-        shapes.append(_text(x + 6, top - 2, up))
+        shapes.append(_text(x - 20, top - 12, up))
     return "".join(shapes), at
 
 
