@@ -17,7 +17,8 @@ from vademecum.adapters.clock import SystemClock
 from vademecum.app import AVERAGE_LENGTH, FOLLOW_SECONDS, App, app_over, ingest_item, reopened
 from vademecum.catalogue import Catalogue
 from vademecum.errors import EmbeddingInvalid, GateRefused, ReindexBusy, UsageError
-from vademecum.evaluate.gate import Compared, Judge, Question, compare
+from vademecum.evaluate.gate import Compared, Judge, compare
+from vademecum.evaluate.golden import GoldenQuestion
 from vademecum.evaluate.metrics import recall
 from vademecum.evaluate.plan import Size, price, seconds
 from vademecum.ingest.accept import fingerprint
@@ -271,29 +272,27 @@ async def drop_retired(catalogue: Catalogue, keep: timedelta | None) -> Mapping[
         return {}
 
 
-def golden_judge(asked: Sequence[Question], tenant: str) -> MakeJudge:
-    """Return what judges two builds by recall@10 of documents, question by question.
-
-    Here the runner of `evaluate` takes its place: whatever gives scores by question, from the App
-    that reads a build, is a judge.
-    """
+def golden_judge(asked: Sequence[GoldenQuestion], tenant: str) -> MakeJudge:
+    """Return what judges two builds by recall@10 of documents, question by question, of those
+    that the sources answer."""
 
     def make(apps: Mapping[int, App]) -> Judge:
         async def judge(generation: int) -> Mapping[str, float]:
             parts = apps[generation].answer_parts.retrieve
-            return {one.id: await _recall(parts, one, tenant) for one in asked}
+            return {one.id: await _recall(parts, one, tenant) for one in asked if one.relevant}
 
         return judge
 
     return make
 
 
-async def _recall(parts: RetrieveParts, asked: Question, tenant: str) -> float:
+async def _recall(parts: RetrieveParts, asked: GoldenQuestion, tenant: str) -> float:
     scope = Scope.for_operator(tenant)
-    if asked.principal is not None:
-        scope = Scope.for_principal(tenant, asked.principal, frozenset())
+    if asked.principal:
+        scope = Scope.for_principal(tenant, asked.principal, asked.labels)
+    relevant = {one.document for one in asked.relevant}
     query = Query(
-        text=asked.text, k=_MOST_PASSAGES, mode="hybrid", collections=None, as_of=asked.as_of
+        text=asked.question, k=_MOST_PASSAGES, mode="hybrid", collections=None, as_of=asked.as_of
     )
     found = await retrieve(parts, scope, query)
     if found.degraded:
@@ -302,8 +301,8 @@ async def _recall(parts: RetrieveParts, asked: Question, tenant: str) -> float:
             hint="check the model, then run it again",
         )
     names = [{str(p.source.document_id), p.source.uri} for p in found.passages]
-    hits = [next(iter(own & asked.relevant), min(own)) for own in names]
-    return recall(hits, asked.relevant, _JUDGED) or 0.0
+    hits = [next(iter(own & relevant), min(own)) for own in names]
+    return recall(hits, relevant, _JUDGED) or 0.0
 
 
 async def _first(work: Reindexing) -> Reindexed:

@@ -22,10 +22,11 @@ REMOTE = "openai:embed-small"
 def golden(tmp_path: Path) -> Path:
     path = tmp_path / "golden.jsonl"
     asked = [
-        {"id": "1", "question": "What does error ZX-31 mean?", "relevant": [{"document": "n.txt"}]},
-        {"id": "2", "question": "When does the north gate open?",
+        {"id": "1", "kind": "code", "question": "What does error ZX-31 mean?",
+         "relevant": [{"document": "n.txt"}]},
+        {"id": "2", "kind": "concept", "question": "When does the north gate open?",
          "relevant": [{"document": "r.md"}]},
-        {"id": "3", "question": "Who was the first king?", "relevant": []},
+        {"id": "3", "kind": "unanswerable", "question": "Who was the first king?", "relevant": []},
     ]  # fmt: skip
     path.write_text("\n".join(map(json.dumps, asked)), encoding="utf-8")
     return path

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from support import MISCOUNTED, OPERATOR, Bench, make_bench, paragraphs, source
 from vademecum.answer.fold import tend_conversation
 from vademecum.app import follow
 from vademecum.errors import GateRefused, IndexSwitched, ReindexBusy, UsageError
-from vademecum.evaluate.gate import Question
+from vademecum.evaluate.golden import GoldenQuestion, golden_of
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.ingest.reconcile import reconcile
 from vademecum.memory.upkeep import index_waiting
@@ -309,11 +309,16 @@ async def test_the_gate_refuses_a_worse_build_and_lets_an_equal_one_pass(
     await bench.ingest(
         *(source(f"{i}.txt", paragraphs([WORDS[i], WORDS[i + 1]])) for i in range(50))
     )
-    asked = [
-        Question(id=str(i), text=f"{WORDS[i]} {WORDS[i + 1]}", relevant=frozenset({f"{i}.txt"}),
-                 principal=None, as_of=None)
+    entries = [
+        {
+            "id": str(i),
+            "question": f"{WORDS[i]} {WORDS[i + 1]}",
+            "kind": "concept",
+            "relevant": [{"document": f"{i}.txt"}],
+        }
         for i in range(30)
-    ]  # fmt: skip
+    ]
+    asked = golden_of(entries, "made", {}).questions
     judge = golden_judge(asked, "default")
     old = own_id(bench)
     events: list[tuple[str, Mapping[str, Any]]] = []
@@ -341,15 +346,15 @@ async def test_the_gate_refuses_a_worse_build_and_lets_an_equal_one_pass(
     assert await states(pool) == {old: "retired", done.generation: "current"}
 
 
-def _dense_judge(apps: Any, asked: list[Question]) -> Any:
+def _dense_judge(apps: Any, asked: Sequence[GoldenQuestion]) -> Any:
     """Vectors alone: words would find what noise does not."""
 
     async def judge(generation: int) -> dict[str, float]:
         scores = {}
         for one in asked:
-            found = await apps[generation].search(one.text, scope=OPERATOR, k=10, mode="dense")
+            found = await apps[generation].search(one.question, scope=OPERATOR, k=10, mode="dense")
             uris = {passage.source.uri for passage in found.retrieval.passages}
-            scores[one.id] = float(bool(uris & one.relevant))
+            scores[one.id] = float(bool(uris & {relevant.document for relevant in one.relevant}))
         return scores
 
     return judge

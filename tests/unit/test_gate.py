@@ -3,7 +3,7 @@
 import pytest
 
 from vademecum.errors import UsageError
-from vademecum.evaluate.gate import compare, questions
+from vademecum.evaluate.gate import compare
 
 
 def scores(values: list[float]) -> dict[str, float]:
@@ -45,27 +45,3 @@ def test_only_questions_of_both_count() -> None:
     assert (part.questions, part.candidate) == (1, 1.0)
     with pytest.raises(UsageError, match="no question"):
         compare({"a": 1.0}, {"b": 1.0})
-
-
-def test_a_golden_set_is_read() -> None:
-    (one,) = questions(
-        [
-            (
-                '{"id": 1, "question": "When?", "relevant": [{"document": "a.md", "quote": "nine"}],'
-                ' "kind": "concept", "as_of": "2026-01-31", "principal": "user:anna"}'
-            ),
-            "",
-            '{"id": "2", "question": "Why?", "relevant": [], "kind": "unanswerable"}',
-        ]
-    )
-    assert (one.id, one.text, one.relevant) == ("1", "When?", frozenset({"a.md"}))
-    assert (str(one.as_of), one.principal) == ("2026-01-31", "user:anna")
-
-
-@pytest.mark.parametrize(
-    "line", ["no json", "[]", '{"id": "1"}', '{"id": "1", "question": "q", "relevant": [3]}']
-)
-def test_a_line_that_is_no_question_is_named(line: str) -> None:
-    good = '{"id": "0", "question": "q", "relevant": []}'
-    with pytest.raises(UsageError, match="line 2 of the golden set"):
-        questions([good, line])

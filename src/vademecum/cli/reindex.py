@@ -15,7 +15,7 @@ from vademecum.cli.documents import with_catalogue
 from vademecum.cli.options import COMMON
 from vademecum.cli.output import Work, err, escape, out, print_json, working
 from vademecum.errors import DocumentNotFound, SourceNotFound, UsageError
-from vademecum.evaluate.gate import Question, questions
+from vademecum.evaluate.golden import GoldenQuestion, read_golden
 from vademecum.evaluate.plan import advice
 from vademecum.model.principal import Scope
 from vademecum.planning import measure
@@ -79,7 +79,7 @@ def rollback() -> None:
 
 
 async def _reindex(
-    embedding: str | None, asked: list[Question] | None, *, yes: bool
+    embedding: str | None, asked: tuple[GoldenQuestion, ...] | None, *, yes: bool
 ) -> Reindexed | None:
     price = COMMON.settings().settings.models.embedding_price
     with working("opening", quiet=COMMON.json, counted="indexing chunks") as shown:
@@ -164,10 +164,10 @@ def _estimated(expected: Estimate) -> str:
     return ("goes on: " if expected.resumed else "to do: ") + "; ".join(parts)
 
 
-def _golden(path: Path) -> list[Question]:
+def _golden(path: Path) -> tuple[GoldenQuestion, ...]:
     try:
-        return questions(path.read_text(encoding="utf-8").splitlines())
-    except (OSError, UnicodeDecodeError) as error:
+        return read_golden(path.read_bytes(), path.name).questions
+    except OSError as error:
         raise SourceNotFound(f"{path} cannot be read", hint="check the path") from error
 
 
