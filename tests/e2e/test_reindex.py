@@ -139,7 +139,7 @@ def test_a_server_goes_over_without_a_restart(vade: Any) -> None:
             assert _space(url, key) != "embed-small"
         finally:
             process.terminate()
-            process.wait(30)
+            process.communicate(timeout=30)  # closes its pipe too
     assert before[-1] in _generations(vade)
 
 
