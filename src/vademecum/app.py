@@ -12,8 +12,16 @@ from vademecum import opening
 from vademecum import settings as settings_tree
 from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.language_models.bpe import BpeCounter
+from vademecum.adapters.language_models.metered import MeteredModel
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
 from vademecum.adapters.parsers.jail import ChildParser
+from vademecum.adapters.tracing import (
+    NO_TRACING,
+    TracedEmbedder,
+    TracedModel,
+    Tracing,
+    open_tracing,
+)
 from vademecum.answer.fold import TendParts
 from vademecum.answer.pipeline import answer
 from vademecum.answer.record import retrieval_record
@@ -65,7 +73,7 @@ from vademecum.opening import (
     silent,
 )
 from vademecum.ports.chunker import Chunking
-from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
+from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer, is_one_model
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
 from vademecum.postgres.graph import PostgresGraph
@@ -113,6 +121,7 @@ class App:
     filter_keys: frozenset[str]
     own_memories: Memories
     memory_upkeep_parts: MemoryUpkeepParts
+    tracing: Tracing = NO_TRACING
 
     async def ingest(
         self,
@@ -413,7 +422,11 @@ async def open(
         ocr = await asyncio.to_thread(recognition_languages, settings.ingest.ocr)
         parser = ChildParser(ocr=ocr)
         stack.push_async_callback(parser.aclose)
-        yield await _compose(settings, catalogue, encoder, embedder, language_model, parser)
+        tracing = open_tracing(os.environ)
+        stack.push_async_callback(asyncio.to_thread, tracing.close)
+        yield await _compose(
+            settings, catalogue, encoder, embedder, language_model, parser, tracing
+        )
 
 
 async def _compose(
@@ -423,6 +436,7 @@ async def _compose(
     embedder: Embedder,
     language_model: PydanticAiModel | None,
     parser: ChildParser,
+    tracing: Tracing,
 ) -> App:
     generation = await current_generation(
         catalogue.pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH
@@ -443,6 +457,7 @@ async def _compose(
         search=opening.search_rules(settings),
         keep=opening.keep_rules(settings),
         memory=opening.memory_rules(settings, embedder.space),
+        tracing=tracing,
     )
 
 
@@ -462,8 +477,13 @@ def compose(
     keep: Keep,
     search: SearchRules = DEFAULT_SEARCH,
     memory: MemoryRules = DEFAULT_MEMORY,
+    tracing: Tracing = NO_TRACING,
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
+    if language_model is not None:
+        language_model = TracedModel(MeteredModel(language_model, counter), tracing)
+    if not is_one_model(embedder, encoder):  # the local one is a library's call, and in every span
+        embedder = TracedEmbedder(embedder, tracing)
     models = Models(
         parser=parser,
         chunking=chunking,
@@ -497,4 +517,5 @@ def compose(
         learn_parts=wiring.learn(remembered),
         graph=PostgresGraph(catalogue.owner_url, generation) if catalogue.owner_url else None,
         filter_keys=search.filter_keys,
+        tracing=tracing,
     )
