@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,6 +20,8 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from support import Bench, make_bench, source
 
+from vademecum.ingest.reconcile import reconcile
+from vademecum.memory.upkeep import index_waiting
 from vademecum.model.document import Deletion
 from vademecum.model.principal import Scope
 from vademecum.postgres import embedded
@@ -29,7 +30,7 @@ from vademecum.postgres.migrate import migrate, migrations
 from vademecum.postgres.pool import open_pool
 from vademecum.postgres.server.program import installed_programs
 from vademecum.testing.language_models import ScriptedModel
-from vademecum.worker.loop import once
+from vademecum.worker.loop import learn_all, works_of
 
 LIFT = "Lift 4 goes to sector C. It stands beside gate 2."
 CAMERAS = "Cameras with a lens of at most 200 mm are allowed in Hall Norte."
@@ -37,8 +38,8 @@ OLDER = "Cameras with a lens of at most 100 mm are allowed in Hall Norte."
 PRIVATE = "The locker of the reader is number 31."
 READER = Scope.for_principal("default", "user:reader", frozenset())
 GONE = Scope.for_principal("default", "user:gone", frozenset())
-# Filled by nothing that a caller does: a server's own marks.
-EMPTY = {"migration"}
+# The queue's own, and what is folded away when nothing waits.
+EMPTY = {"term_delta"}
 
 
 async def fill(bench: Bench) -> None:
@@ -67,8 +68,11 @@ async def fill(bench: Bench) -> None:
         lost = await app.remember("I like tea.", scope=scope)
         await app.forget_memory(lost.memory.id, scope=scope)
     await app.ask("Remember that I use a wheelchair.", scope=READER)
-    learning = replace(app, learn_parts=app.learn_parts)
-    await once(learning)
+    # The worker's work, but for letting go: that reads tables which are newer.
+    await reconcile(app.reconcile_parts)
+    await index_waiting(app.memory_upkeep_parts)
+    await app.catalogue.jobs.drain(works_of(app))
+    await learn_all(app)
     await app.forget(scope=GONE)
 
 

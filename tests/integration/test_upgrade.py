@@ -51,7 +51,8 @@ def old_url(server: embedded.Server, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 def test_the_old_database_has_a_row_of_everything(old_url: str) -> None:
     rows = rows_of(old_url)
-    assert {name for name, count in rows.items() if not count} - EMPTY == set()
+    empty = {name for name, count in rows.items() if not count}
+    assert {name for name in empty - EMPTY if not name.startswith("procrastinate_")} == set()
     assert len(rows) > 20
 
 

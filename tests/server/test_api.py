@@ -320,6 +320,7 @@ async def test_too_many_answers_at_once(bench: Bench, tmp_path: Path) -> None:
     waiting.cancel()
     await asyncio.wait({waiting})
     await first.aclose()
+    await served.service.streams.close()
     assert served.service.streams.count == 0
 
 
