@@ -14,6 +14,8 @@ from uuid import UUID
 from vademecum import opening
 from vademecum import settings as settings_tree
 from vademecum.adapters.language_models.bpe import BpeCounter
+from vademecum.adapters.language_models.metered import MeteredModel
+from vademecum.adapters.tracing import NO_TRACING, TracedEmbedder, TracedModel, Tracing
 from vademecum.answer.fold import TendParts
 from vademecum.answer.pipeline import answer
 from vademecum.answer.record import query_record, retrieval_record
@@ -64,7 +66,7 @@ from vademecum.opening import (
     silent,
 )
 from vademecum.ports.chunker import Chunking
-from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
+from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer, is_one_model
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
 from vademecum.postgres.generation.store import (
@@ -122,6 +124,7 @@ class App:
     filter_keys: frozenset[str]
     own_memories: Memories
     memory_upkeep_parts: MemoryUpkeepParts
+    tracing: Tracing = NO_TRACING
     reopen: Callable[[GenerationRecord], Awaitable["App"]] | None = field(default=None, repr=False)
     """Makes the App of another build of the index, of the parts that are open."""
 
@@ -479,6 +482,7 @@ def app_over(parts: Opened, generation: IndexGeneration, embedder: Embedder) -> 
         keep=opening.keep_rules(settings),
         memory=opening.memory_rules(settings, embedder.space),
         reuse=opening.reuse_rules(settings),
+        tracing=parts.tracing,
     )
     return replace(app, reopen=partial(reopened, parts))
 
@@ -539,8 +543,13 @@ def compose(
     search: SearchRules = DEFAULT_SEARCH,
     memory: MemoryRules = DEFAULT_MEMORY,
     reuse: ReuseRules | None = None,
+    tracing: Tracing = NO_TRACING,
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
+    if language_model is not None:
+        language_model = TracedModel(MeteredModel(language_model, counter), tracing)
+    if not is_one_model(embedder, encoder):  # the local one is a library's call, and in every span
+        embedder = TracedEmbedder(embedder, tracing)
     models = Models(
         parser=parser,
         chunking=chunking,
@@ -576,4 +585,5 @@ def compose(
         learn_parts=wiring.learn(remembered),
         graph=PostgresGraph(catalogue.owner_url, generation) if catalogue.owner_url else None,
         filter_keys=search.filter_keys,
+        tracing=tracing,
     )

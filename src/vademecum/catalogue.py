@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict
@@ -15,7 +15,7 @@ from vademecum.errors import DatabaseAway, Forbidden
 from vademecum.ingest.deliver import ended, outdated_reason
 from vademecum.keyring import Keyring
 from vademecum.model.document import Deletion, IngestResult
-from vademecum.model.ids import DocumentId
+from vademecum.model.ids import DocumentId, Tenant
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt, StoreReceipt
 from vademecum.opening import Tell, silent
@@ -27,10 +27,13 @@ from vademecum.postgres.erasure import PostgresPeople
 from vademecum.postgres.evaluation.store import PostgresEvaluations
 from vademecum.postgres.isolation import check_isolation
 from vademecum.postgres.jobs import PostgresJobs
-from vademecum.postgres.key import PostgresKeys
 from vademecum.postgres.migrate import migrate
 from vademecum.postgres.pool import Pool, open_pool
 from vademecum.postgres.scrub import scrub
+from vademecum.postgres.serving.export import PostgresExport
+from vademecum.postgres.serving.key import PostgresKeys
+from vademecum.postgres.serving.repeat import PostgresRepeats
+from vademecum.postgres.serving.spending import PostgresSpending
 from vademecum.postgres.trace.feedback import PostgresFeedback
 from vademecum.postgres.trace.record import PostgresRecords
 from vademecum.purge.person import PersonParts, purge_person, would_purge
@@ -39,6 +42,7 @@ from vademecum.settings import Loaded
 from vademecum.talking import Talking
 
 SESSION = timedelta(hours=2)
+SPENDING_KEPT = timedelta(days=62)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,9 @@ class Catalogue:
     keyring: Keyring
     feedback: PostgresFeedback
     evaluations: PostgresEvaluations
+    exports: PostgresExport
+    repeats: PostgresRepeats
+    spending: PostgresSpending
     blobs: FolderBlobs
     jobs: PostgresJobs
     pool: Pool
@@ -86,6 +93,17 @@ class Catalogue:
     async def would_forget(self, *, scope: Scope) -> dict[str, int]:
         """Return how much of the principal of `scope` each store holds."""
         return await would_purge(self.person_parts, scope)
+
+    async def let_go(self, tenant: Tenant) -> int:
+        """Delete what serving keeps no longer: sessions that are over, first answers of yesterday,
+        what was spent long ago. Return how many."""
+        scope = Scope.for_operator(tenant)
+        before = datetime.now(UTC).date() - SPENDING_KEPT
+        return (
+            await self.keyring.store.let_go(scope)
+            + await self.repeats.let_go(scope)
+            + await self.spending.let_go(scope, before)
+        )
 
     async def scrub(self) -> list[StoreReceipt]:
         """Take what was deleted, of all tenants, out of the server's files: it rewrites them all.
@@ -121,6 +139,9 @@ def catalogue_over(pool: Pool, blobs: Path, *, idle: timedelta = SESSION) -> Cat
         keyring=Keyring(store=PostgresKeys(pool), clock=SystemClock()),
         feedback=PostgresFeedback(pool),
         evaluations=PostgresEvaluations(pool),
+        exports=PostgresExport(pool),
+        repeats=PostgresRepeats(pool),
+        spending=PostgresSpending(pool),
         blobs=FolderBlobs(blobs),
         jobs=PostgresJobs(pool),
         pool=pool,

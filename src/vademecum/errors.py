@@ -6,7 +6,8 @@ VademecumError                      internal             1
 |   |   |-- UnknownSetting          setting-unknown      2
 |   |   `-- InvalidSetting          setting-invalid      2
 |   |-- InvalidFilter               filter-invalid       2
-|   `-- SecretRefused               secret-refused       2
+|   |-- SecretRefused               secret-refused       2
+|   `-- RepeatDiffers               repeat-differs       2
 |-- NotFound                        not-found            3
 |   |-- SourceNotFound              source-not-found     3
 |   |-- DocumentNotFound            document-not-found   3
@@ -27,7 +28,9 @@ VademecumError                      internal             1
 |   |-- QueueFull                   queue-full           5
 |   |-- IndexSwitched               index-switched       5
 |   |-- ReindexBusy                 reindex-busy         5
+|   |-- RepeatRunning               repeat-running       5
 |   `-- TooMany                     too-many             5
+|       `-- BudgetSpent             budget-spent         5
 |-- DatabaseUnusable                database-unusable    1
 |   |-- DataFolderUnusable          data-folder-unusable 1
 |   |-- ServerVersionWrong          server-version       1
@@ -90,6 +93,10 @@ class InvalidFilter(UsageError):
 
 class SecretRefused(UsageError):
     code = "secret-refused"
+
+
+class RepeatDiffers(UsageError):
+    code = "repeat-differs"
 
 
 class NotFound(VademecumError):
@@ -175,8 +182,22 @@ class ReindexBusy(ServiceAway):
     code = "reindex-busy"
 
 
+class RepeatRunning(ServiceAway):
+    code = "repeat-running"
+
+
 class TooMany(ServiceAway):
+    """`wait` is in how many seconds to come again, None where nobody knows."""
+
     code = "too-many"
+
+    def __init__(self, message: str, *, hint: str = "", wait: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.wait = wait
+
+
+class BudgetSpent(TooMany):
+    code = "budget-spent"
 
 
 class DatabaseUnusable(VademecumError):

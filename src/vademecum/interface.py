@@ -30,6 +30,7 @@ from vademecum.model.index import BuildProgress, GenerationRecord
 from vademecum.model.key import ApiKey
 from vademecum.model.memory import Memory, Recall, Recalled, Remembered
 from vademecum.model.passage import Passage
+from vademecum.model.personal import Personal
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.model.replay import Replay
@@ -277,6 +278,20 @@ def dialogue_json(dialogue: Dialogue) -> dict[str, Any]:
     """Return a conversation with all its turns, as it is shown and exported."""
     turns = [asdict(turn) for turn in dialogue.turns]
     return asdict(dialogue.conversation) | {"turns": turns}
+
+
+def personal_json(personal: Personal) -> dict[str, Any]:
+    """Return all that is kept of a person: memories with their history, conversations."""
+    return {
+        "memories": [
+            story_json(MemoryStory(memory=memory, versions=versions))
+            for memory, versions in personal.memories
+        ],
+        "conversations": [
+            dialogue_json(Dialogue(conversation=conversation, turns=turns))
+            for conversation, turns in personal.conversations
+        ],
+    }
 
 
 def receipt_json(receipt: Receipt) -> dict[str, Any]:

@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.catalogue import catalogue_over
 from vademecum.errors import DataFolderUnusable, UsageError
 from vademecum.model.ids import KeyId, Tenant
@@ -80,11 +81,11 @@ def keep(loaded: Loaded, path: Path, *, tell: Tell = silent) -> Kept:
     Raises: UsageError where the file is there; DatabaseUnusable, DataFolderUnusable.
     """
     _check_new(path)
-    blobs = loaded.home / _BLOBS
+    blobs = FolderBlobs(loaded.home / _BLOBS)
     with _database(loaded, tell) as url, tempfile.TemporaryDirectory(dir=path.parent) as folder:
         ledger = ledger_of(url)
         # Originals first, and again what came meanwhile: each one that the dump names is there.
-        known = sorted(_originals(blobs))
+        known = blobs.names()
         tell("writing the database")
         dumped = Path(folder) / _DUMP
         backup.dump(url, dumped)
@@ -94,8 +95,8 @@ def keep(loaded: Loaded, path: Path, *, tell: Tell = silent) -> Kept:
             _add(tar, _LEDGER, ledger_json(ledger))
             tar.add(dumped, _DUMP)
             tell("writing the originals")
-            names = sorted({*known, *_originals(blobs)})
-            count = sum(_add_file(tar, blobs / name, f"{_BLOBS}/{name}") for name in names)
+            names = sorted({*known, *blobs.names()})
+            count = sum(_add_file(tar, blobs.file(name), f"{_BLOBS}/{name}") for name in names)
         unfinished.chmod(0o600)
         unfinished.rename(path)
     return Kept(path=path, bytes=path.stat().st_size, blobs=count, erasures=len(ledger.erasures))
@@ -173,7 +174,7 @@ def restore(
             migrated = migrate(beside)
             ended = backup.end_keys(beside, known.revoked if used or ledger else None)
             tell("bringing the originals")
-            blobs = _extract_blobs(tar, loaded.home / _BLOBS)
+            blobs = _extract_blobs(tar, FolderBlobs(loaded.home / _BLOBS))
             forgotten = asyncio.run(_forget_again(beside, loaded.home / _BLOBS, known))
     return Restored(
         made_at=datetime.fromisoformat(manifest["made_at"]),
@@ -267,15 +268,6 @@ def _erasure(entry: dict[str, Any]) -> Erasure:
     )
 
 
-def _originals(folder: Path) -> list[str]:
-    """Return the paths of all originals below the folder; unfinished ones begin with a dot."""
-    return [
-        path.relative_to(folder).as_posix()
-        for path in folder.glob("*/*/*")
-        if path.is_file() and not path.name.startswith(".")
-    ]
-
-
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
     member = tarfile.TarInfo(name)
     member.size, member.mode = len(content), 0o600
@@ -344,22 +336,19 @@ def _extract_dump(tar: tarfile.TarFile, target: Path, manifest: dict[str, Any], 
         raise _damaged(path)
 
 
-def _extract_blobs(tar: tarfile.TarFile, folder: Path) -> int:
+def _extract_blobs(tar: tarfile.TarFile, blobs: FolderBlobs) -> int:
     """Bring back the originals, each under the name that its content gives it, and no other."""
     count = 0
     for member in tar:
-        parts = PurePosixPath(member.name).parts
-        if len(parts) != 4 or parts[0] != _BLOBS or not member.isfile():
+        place, _, name = member.name.partition("/")
+        if place != _BLOBS or not member.isfile():
             continue
         file = tar.extractfile(member)
-        content = file.read() if file else b""
-        if hashlib.sha256(content).hexdigest() != parts[3] or ".." in parts:
+        if not blobs.bring_back(name, file.read() if file else b""):
             raise DataFolderUnusable(
-                f"the original {parts[3][:12]} is damaged in this backup", hint="take another one"
+                f"the original {name.rpartition('/')[2][:12]} is damaged in this backup",
+                hint="take another one",
             )
-        target = folder.joinpath(*parts[1:])
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
         count += 1
     return count
 

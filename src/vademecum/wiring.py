@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from vademecum.adapters.clock import SystemClock
 from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel
 from vademecum.adapters.parsers.jail import ChildParser
+from vademecum.adapters.tracing import Tracing, open_tracing
 from vademecum.answer.converse import TalkParts
 from vademecum.answer.fold import TendParts
 from vademecum.answer.prompt import SYSTEM
@@ -216,6 +218,7 @@ class Opened:
     local: LocalE5
     language_model: PydanticAiModel | None
     parser: ChildParser
+    tracing: Tracing
     stack: AsyncExitStack
     embedders: dict[str, Embedder]
 
@@ -247,12 +250,15 @@ async def opened(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterator[Opened
         ocr = await asyncio.to_thread(opening.recognition_languages, settings.ingest.ocr)
         parser = ChildParser(ocr=ocr)
         stack.push_async_callback(parser.aclose)
+        tracing = open_tracing(os.environ)
+        stack.push_async_callback(asyncio.to_thread, tracing.close)
         yield Opened(
             settings=settings,
             catalogue=catalogue,
             local=encoder,
             language_model=language_model,
             parser=parser,
+            tracing=tracing,
             stack=stack,
             embedders={LOCAL_E5: encoder},
         )

@@ -256,3 +256,30 @@ def test_the_weekend_assistant(vade: Any, tmp_path: Path) -> None:
         report = run("report")
     assert "2 answers, 1 without one in the documents" in report
     assert "thumbs: 1 up, 1 down" in report
+
+
+def test_se_05_it_starts_without_a_network(empty_vade: Any) -> None:
+    """SE-05: no route out, over an empty data folder and then over a filled one."""
+    allowed = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
+    if allowed.returncode:
+        pytest.skip("this machine allows no network of one's own")
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("VADE_", "DATABASE_", "OPENAI_"))
+    }
+    for most_seconds in (60, 20):
+        ended = subprocess.run(
+            ["unshare", "--net", sys.executable, str(Path(__file__).parent / "offline.py"),
+             str(empty_vade.home)],
+            env=inherited | {"VADE_HOME": str(empty_vade.home)},
+            capture_output=True, text=True, timeout=240, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, ended.stderr
+        told = json.loads(ended.stdout)
+        assert told["started"], told["told"]
+        assert told["routes"] == 0
+        assert told["brought"] in ("ready", "unchanged")
+        assert "Lift 4" in told["answer"]
+        assert (told["page"], told["status"]) == (200, 0)
+        assert told["seconds"] < most_seconds

@@ -10,6 +10,7 @@ import psycopg
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.parsers.child import parse
+from vademecum.adapters.tracing import NO_TRACING, Tracing
 from vademecum.app import AVERAGE_LENGTH, App, compose
 from vademecum.catalogue import catalogue_over
 from vademecum.ingest.retain import Keep
@@ -190,6 +191,7 @@ async def make_bench(
     language_model: LanguageModel | None = None,
     quiet: float = QUIET_SECONDS,
     reuse: ReuseRules | None = None,
+    tracing: Tracing = NO_TRACING,
 ) -> Bench:
     """Compose what `vademecum.app` composes, over `pool`, with the hash embedder."""
     embedder = embedder or HashEmbedder()
@@ -210,6 +212,7 @@ async def make_bench(
         show_unsupported=False,
         keep=Keep(revisions=keep_revisions, changes=None, traces=None),
         reuse=reuse,
+        tracing=tracing,
     )
     if app.learn_parts is not None:
         learning = PostgresLearning(pool, quiet=quiet)

@@ -162,3 +162,22 @@ async def test_a_deletion_that_fails_is_told(tmp_path: Path) -> None:
     assert (store.found, store.deleted, store.left) == (2, 1, 1)
     assert "cannot be deleted" in store.why
     assert not receipt.complete
+
+
+async def test_a_copy_knows_originals_by_name_and_takes_nothing_else_back(tmp_path: Path) -> None:
+    blobs = FolderBlobs(tmp_path / "a")
+    keys = [await blobs.put(tenant, b"one") for tenant in (Tenant("red"), Tenant("blue"))]
+    names = blobs.names()
+    assert len(names) == 2
+    assert {name.rpartition("/")[2] for name in names} == set(keys)
+    unfinished = blobs.file(names[0]).with_name(f".{keys[0]}-x")
+    unfinished.write_bytes(b"half")
+    assert blobs.names() == names
+    other = FolderBlobs(tmp_path / "b")
+    for name in names:
+        assert other.bring_back(name, blobs.file(name).read_bytes())
+    assert await other.get(Tenant("red"), keys[0]) == b"one"
+    assert not other.bring_back(names[0], b"another")
+    for climbing in ("../../etc/passwd", f"../{names[0]}", keys[0], "", names[0].upper()):
+        assert not other.bring_back(climbing, b"one")
+    assert other.names() == names

@@ -13,8 +13,8 @@ from vademecum.keyring import Keyring, keep_admin_key, read_key
 from vademecum.model.ids import KeyId, new_uuid
 from vademecum.model.key import PERMISSIONS, Rate
 from vademecum.model.principal import Scope
-from vademecum.postgres.key import PostgresKeys
 from vademecum.postgres.pool import Pool
+from vademecum.postgres.serving.key import PostgresKeys
 
 OPERATOR = Scope.for_operator("default")
 READ = frozenset({"read"})

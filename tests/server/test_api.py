@@ -287,7 +287,7 @@ async def test_a_revoked_key_ends_its_stream(
     from vademecum.errors import Unauthenticated
 
     async def read() -> None:
-        async for _ in served.service.streams.follow(caller.key_id, slow(), alive):
+        async for _ in served.service.streams.follow(caller, slow(), alive):
             pass
 
     reading = asyncio.create_task(read())
@@ -312,14 +312,15 @@ async def test_too_many_answers_at_once(bench: Bench, tmp_path: Path) -> None:
     async def alive() -> bool:
         return True
 
-    first = served.service.streams.follow(caller.key_id, slow(), alive)
+    first = served.service.streams.follow(caller, slow(), alive)
     waiting = asyncio.create_task(anext(first))
     await asyncio.sleep(0.05)
     with pytest.raises(TooMany):
-        await anext(served.service.streams.follow(caller.key_id, slow(), alive))
+        await anext(served.service.streams.follow(caller, slow(), alive))
     waiting.cancel()
     await asyncio.wait({waiting})
     await first.aclose()
+    await served.service.streams.close()
     assert served.service.streams.count == 0
 
 
@@ -340,7 +341,7 @@ async def test_a_silent_answer_is_ended(bench: Bench, tmp_path: Path) -> None:
 
     with pytest.raises(ServiceAway):
         async with asyncio.timeout(3):
-            await anext(served.service.streams.follow(caller.key_id, silent(), alive))
+            await anext(served.service.streams.follow(caller, silent(), alive))
 
 
 async def test_feedback_is_each_ones_own_and_the_last_word_counts(served: Served) -> None:

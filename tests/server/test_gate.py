@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 from http_server import EVERYTHING, Served, serve_bench
 from support import OPERATOR, Bench
@@ -24,7 +25,7 @@ def filled(path: str) -> str:
 
 
 def test_every_route_of_the_application_is_declared(served: Served) -> None:
-    api = served.asgi._app  # type: ignore[attr-defined]  # what the gate guards
+    api = served.asgi._app._app  # type: ignore[attr-defined]  # what the gate guards
     declared = {(route.method, route.path) for route in ROUTES}
     mounted = {(method, route.path) for route in api.routes for method in route.methods - {"HEAD"}}
     assert mounted == declared
@@ -282,3 +283,52 @@ async def test_what_no_database_can_hold_is_refused_or_cleaned(served: Served) -
                 )
                 expected = (200, 201, 202) if bad == "\\u0000" else (400,)
                 assert answer.status_code in expected, (path, body, answer.text)
+
+
+async def test_a_page_gets_a_page_whatever_is_refused(served: Served) -> None:
+    """401, 413, 429 and 503, to a browser; a program gets a problem of the same code."""
+    html = {"Accept": "text/html"}
+    own = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
+    async with served.client(headers=html) as nobody:
+        answer = await nobody.post("/ask", data={"question": "x"})
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == "Bearer"
+        is_page(answer, "unauthenticated")
+    async with served.client(await served.key(), html | own) as client:
+        large = await client.post("/ask", content=b"x" * 200_000)
+        assert large.status_code == 413
+        is_page(large, "limit-exceeded")
+        part = await client.post("/ask", content=b"x" * 200_000, headers={"HX-Request": "true"})
+        assert "<html" not in part.text
+        assert "limit-exceeded" in part.text
+        program = await client.post("/api/v1/search", content=b"x" * 200_000)
+        assert program.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_page_says_when_to_come_again(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vademecum.errors import DatabaseAway
+
+    async def away(*_: object, **__: object) -> object:
+        raise DatabaseAway("the database does not answer")
+
+    served = serve_bench(bench, tmp_path, limits__requests_per_minute=1)
+    headers = {
+        "Accept": "text/html", "Origin": "http://localhost", "Sec-Fetch-Site": "same-origin",
+    }  # fmt: skip
+    async with served.client(await served.key(), headers) as client:
+        answers = [await client.post("/ask", data={"question": "x"}) for _ in range(2)]
+        assert answers[1].status_code == 429
+        assert 1 <= int(answers[1].headers["retry-after"]) <= 60
+        is_page(answers[1], "too-many")
+        monkeypatch.setattr(type(bench.app.catalogue.keyring.store), "admit", away)
+        answer = await client.get("/sources")
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) >= 1
+    is_page(answer, "database-away")
+
+
+def is_page(answer: httpx.Response, code: str) -> None:
+    assert answer.headers["content-type"].startswith("text/html")
+    assert f"<code>{code}</code>" in answer.text

@@ -19,6 +19,7 @@ from http_server import RULES, Served, events_of, put, serve_bench
 from pages_client import browser
 from support import OPERATOR, make_bench, source
 
+from vademecum import errors
 from vademecum.adapters.parsers.jail import ChildParser
 from vademecum.errors import ConversationNotFound, TooMany
 from vademecum.model.answer import Support
@@ -193,6 +194,32 @@ async def test_the_pages_speak_the_readers_language(served: Served) -> None:
     for code, words in (("pt-BR", "Perguntar"), ("es", "Preguntar"), ("en", "Ask")):
         async with browser(served, key, code) as client:
             assert f">{words}</a>" in (await client.get("/")).text
+
+
+def test_every_kind_of_error_that_has_words_is_one() -> None:
+    kinds = vars(errors).values()
+    codes = {kind.code for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception)}
+    named = {key.removeprefix("problem.") for key in language("pt").texts if "problem." in key}
+    assert len(named) > 15
+    assert named <= codes
+
+
+async def test_an_error_speaks_the_readers_language(served: Served) -> None:
+    key = await served.key()
+    missing = "/c/01890000-0000-7000-8000-000000000000"
+    for code, words in (
+        ("pt-BR", "Essa conversa não está entre as suas."),
+        ("es", "Esa conversación no está entre las tuyas."),
+        ("en", "no conversation 01890000"),
+    ):
+        async with browser(served, key, code) as client:
+            answer = await client.get(missing)
+        assert answer.status_code == 404
+        assert words in answer.text
+        assert "<code>conversation-not-found</code>" in answer.text
+    async with browser(served, key, "pt-BR") as client:  # no words of its own: the English line
+        answer = await client.post("/ask", data={"question": " "})
+        assert "this is no question" in answer.text
 
 
 # ---- what may run

@@ -37,7 +37,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "vade memories forget", "vade forget", "vade scrub", "vade plan",
         "vade conversations", "vade conversations list",
         "vade conversations show", "vade conversations export", "vade conversations delete",
-        "vade serve", "vade mcp", "vade backup", "vade restore", "vade keys", "vade keys create", "vade keys list", "vade keys revoke",
+        "vade serve", "vade mcp", "vade export", "vade backup", "vade restore", "vade keys", "vade keys create", "vade keys list", "vade keys revoke",
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from vademecum.cli import ask as ask_commands
 from vademecum.cli import backup as backup_commands
 from vademecum.cli import demo as demo_commands
 from vademecum.cli import evaluate as evaluate_commands
+from vademecum.cli import export as export_commands
 from vademecum.cli import forget as forget_commands
 from vademecum.cli import ingest as ingest_commands
 from vademecum.cli import mcp as mcp_commands
@@ -74,6 +75,7 @@ vade.add_typer(system_commands.config, name="config", rich_help_panel=_SYSTEM)
 vade.add_typer(system_commands.model, name="model", rich_help_panel=_SYSTEM)
 _add(system_commands.migrate, _SYSTEM)
 _add(forget_commands.scrub, _SYSTEM)
+_add(export_commands.export, _SYSTEM)
 _add(backup_commands.backup, _SYSTEM)
 _add(backup_commands.restore, _SYSTEM)
 _add(system_commands.stop, _SYSTEM)

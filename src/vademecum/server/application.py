@@ -1,6 +1,7 @@
 """How do the routes become one application? Every one declared, behind the one gate."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -8,10 +9,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from vademecum.adapters.tracing import Tracing
 from vademecum.app import App
 from vademecum.errors import NotFound, UsageError, VademecumError
 from vademecum.model.key import Rate
 from vademecum.server import mcp
+from vademecum.server.allowance import Allowance, allowed_by, price_of
 from vademecum.server.api import (
     conversations,
     documents,
@@ -26,10 +29,12 @@ from vademecum.server.api import (
     traces,
 )
 from vademecum.server.compatible import openai, retrieval
+from vademecum.server.described import NAMED
 from vademecum.server.gate import Gate, Rules
 from vademecum.server.leaving import Gone
 from vademecum.server.metrics import Metrics
 from vademecum.server.problems import INTERNAL, problem
+from vademecum.server.repeats import Repeats
 from vademecum.server.routes import Route
 from vademecum.server.service import Service
 from vademecum.server.streams import Limits, Streams
@@ -61,7 +66,7 @@ def application(service: Service) -> ASGIApp:
             methods=[route.method],
             response_class=Response,
             include_in_schema=not route.page,
-            **route.options,
+            **_described(route),
         )
     api.add_exception_handler(VademecumError, _told)
     api.add_exception_handler(RequestValidationError, _not_valid)
@@ -71,13 +76,29 @@ def application(service: Service) -> ASGIApp:
     settings = service.loaded.settings
     rules = rules_of(settings.server, settings.limits)
     keyring = service.app.catalogue.keyring
-    return Gate(api, ROUTES, keyring, rules, service.metrics, error_page)
+    once = Repeats(api, service.app.catalogue.repeats)
+    return Gate(once, ROUTES, keyring, rules, service.metrics, error_page, service.app.tracing)
+
+
+def _described(route: Route) -> dict[str, Any]:
+    """Return a route's options; what may be named by its caller says so."""
+    if not route.repeatable:
+        return route.options
+    extra = route.options.get("openapi_extra", {})
+    return route.options | {"openapi_extra": {"parameters": [NAMED], **extra}}
 
 
 def service_over(app: App, loaded: Loaded) -> Service:
     """Return what every request has at hand, of an opened App and its settings."""
     metrics = Metrics()
-    streams = streams_of(loaded.settings.server, loaded.settings.limits, metrics)
+    limits = loaded.settings.limits
+    allowance = Allowance(
+        store=app.catalogue.spending,
+        allowed=allowed_by(limits),
+        price=price_of(limits),
+        metrics=metrics,
+    )
+    streams = streams_of(loaded.settings.server, limits, allowance, metrics, app.tracing)
     return Service(app=app, streams=streams, metrics=metrics, loaded=loaded)
 
 
@@ -102,15 +123,22 @@ def _a_minute(kind: str, count: int) -> Rate:
     return Rate(kind=kind, per_minute=count, burst=count)
 
 
-def streams_of(server: ServerSettings, limits: LimitsSettings, metrics: Metrics) -> Streams:
+def streams_of(
+    server: ServerSettings,
+    limits: LimitsSettings,
+    allowance: Allowance,
+    metrics: Metrics,
+    tracing: Tracing,
+) -> Streams:
     return Streams(
         Limits(
             total=limits.answer_seconds,
             idle=limits.idle_seconds,
-            each=limits.streams,
             grace=server.grace_seconds,
         ),
+        allowance,
         metrics,
+        tracing,
     )
 
 

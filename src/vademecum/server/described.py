@@ -35,6 +35,17 @@ _OPENAI_ERROR: dict[str, Any] = {
         }
     },
 }
+NAMED: dict[str, Any] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "what the caller calls this request; the same one is answered once",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
+_OF_NAMED = {
+    "409": "the same request is being answered; see Retry-After",
+    "422": "this Idempotency-Key stands for another request",
+}
 _REFUSALS = {
     "400": "the request is not valid",
     "401": "who asks is not known",
@@ -72,7 +83,8 @@ def _complete(path: str, operation: dict[str, Any]) -> None:
     kind = "application/json" if compatible else "application/problem+json"
     responses = operation["responses"]
     responses.pop("422", None)  # the framework's own; ours is 400
-    for status, told in _REFUSALS.items():
+    refusals = _REFUSALS | (_OF_NAMED if NAMED in operation.get("parameters", ()) else {})
+    for status, told in refusals.items():
         responses[status] = {"description": told, "content": {kind: {"schema": schema}}}
     if not path.startswith("/health/"):
         operation["security"] = [{"key": []}]

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vademecum.adapters.tracing import Noted, Tracing
 from vademecum.errors import (
     Forbidden,
     LimitExceeded,
@@ -79,9 +80,7 @@ class Credential:
 class ErrorPage(Protocol):
     """Shows a person what went wrong."""
 
-    def __call__(
-        self, request: Request, error: VademecumError, *, wait: float | None = None
-    ) -> Response: ...
+    def __call__(self, request: Request, error: VademecumError) -> Response: ...
 
 
 class Gate:
@@ -95,6 +94,7 @@ class Gate:
         rules: Rules,
         metrics: Metrics,
         error_page: ErrorPage,
+        tracing: Tracing,
     ) -> None:
         self._app = app
         self._routes = routes
@@ -102,6 +102,7 @@ class Gate:
         self._rules = rules
         self._metrics = metrics
         self._error_page = error_page
+        self._tracing = tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -111,11 +112,15 @@ class Gate:
         scope.setdefault("state", {})["request_id"] = answering.request_id
         identity = REQUEST_ID.set(answering.request_id)
         began = time.monotonic()
-        try:
-            await self._answer(scope, receive, answering)
-        finally:
-            self._note(scope, answering, time.monotonic() - began)
-            REQUEST_ID.reset(identity)
+        about = {"http.request.method": scope["method"], "url.scheme": scope["scheme"]}
+        sent = Headers(scope=scope)
+        with self._tracing.during(scope["method"], about, "server", sent) as noted:
+            try:
+                await self._answer(scope, receive, answering)
+            finally:
+                self._note(scope, answering, time.monotonic() - began)
+                _trace(noted, scope, answering.status)
+                REQUEST_ID.reset(identity)
 
     async def _answer(self, scope: Scope, receive: Receive, answering: "_Answering") -> None:
         try:
@@ -165,7 +170,8 @@ class Gate:
         credential = _credential(headers)
         if route.permission is None or (route.loopback and _from_here(scope, headers)):
             scope["state"]["caller"] = None
-            return _too_large(headers, route)
+            _check_length(headers, route)
+            return None
         if credential is None:
             return _sign_in(scope, route, "a key is needed", "send it as Authorization: Bearer …")
         if credential.cookie and scope["method"] not in _LOOKING:
@@ -175,22 +181,25 @@ class Gate:
         if caller is None:
             return _sign_in(scope, route, "this key opens nothing", "it may be revoked or over")
         if caller.wait > 0:
-            early = TooMany("too many requests with this key", hint="come again a little later")
-            return self._refusal(scope, early, wait=caller.wait)
+            self._metrics.refused("rate")
+            raise TooMany(
+                "too many requests with this key",
+                hint="come again a little later",
+                wait=caller.wait,
+            )
         _check_permission(caller, route)
         scope["state"]["caller"] = caller
         scope["state"]["credential"] = credential.text
-        return _too_large(headers, route)
+        _check_length(headers, route)
+        return None
 
-    def _refusal(
-        self, scope: Scope, error: VademecumError, *, wait: float | None = None
-    ) -> Response:
+    def _refusal(self, scope: Scope, error: VademecumError) -> Response:
         """Return an error as a page to whoever looks at pages, else as a problem."""
         route: Route | None = scope["state"].get("route")
         looking = "text/html" in Headers(scope=scope).get("accept", "")
         if route.page if route is not None else looking:
-            return self._error_page(Request(scope), error, wait=wait)
-        return problem(error, scope["path"], wait=wait)
+            return self._error_page(Request(scope), error)
+        return problem(error, scope["path"])
 
 
 class _Answering:
@@ -215,6 +224,16 @@ class _Answering:
             if self._secure:
                 headers["Strict-Transport-Security"] = "max-age=31536000"
         await self._send(message)
+
+
+def _trace(noted: Noted, scope: Scope, status: int) -> None:
+    """Note a request by its route and its status, never by its path."""
+    if (route := scope["state"].get("route")) is not None:
+        noted.call(f"{scope['method']} {route.path}")
+        noted.note(http__route=route.path)
+    noted.note(http__response__status_code=status)
+    if status >= 500:
+        noted.failed(str(status))
 
 
 def _from_here(scope: Scope, headers: Headers) -> bool:
@@ -287,17 +306,18 @@ def _check_permission(caller: Caller, route: Route) -> None:
 
 
 def _sign_in(scope: Scope, route: Route, message: str, hint: str) -> Response:
-    """Return what somebody without a good credential gets: a page leads to the door."""
+    """Lead somebody without a good credential who looks at a page to the door. Raises:
+    Unauthenticated, for whatever else they want."""
     if route.page and scope["method"] == "GET":
         return RedirectResponse("/sign-in", 303)
-    return problem(Unauthenticated(message, hint=hint), scope["path"])
+    raise Unauthenticated(message, hint=hint)
 
 
-def _too_large(headers: Headers, route: Route) -> Response | None:
+def _check_length(headers: Headers, route: Route) -> None:
+    """Refuse what says itself that it is too large. Raises: LimitExceeded."""
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > route.most_bytes:
-        return problem(_limit(route.most_bytes), route.path)
-    return None
+        raise _limit(route.most_bytes)
 
 
 def _limit(most: int) -> LimitExceeded:

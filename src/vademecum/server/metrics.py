@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from vademecum.model.answer import Answer
+from vademecum.model.answer import Answer, Usage
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
@@ -30,6 +30,10 @@ class Metrics:
             "vademecum_stage_seconds", "Stages of an answer", ["stage"],
             buckets=_SECONDS, registry=own,
         )  # fmt: skip
+        self.cost = Counter("vademecum_cost", "What those tokens cost, as set", registry=own)
+        self.refusals = Counter(
+            "vademecum_refusals", "Refused before the work", ["limit"], registry=own
+        )
         self.streams = Gauge("vademecum_answers_under_way", "Answers being written", registry=own)
 
     def request(self, route: str, status: int, seconds: float) -> None:
@@ -38,14 +42,22 @@ class Metrics:
         self.seconds.labels(route).observe(seconds)
 
     def answer(self, answer: Answer) -> None:
-        """Count an answer, what it cost and what it lacked."""
+        """Count an answer and what it lacked."""
         self.answers.labels(answer.mode, str(answer.abstained).lower()).inc()
         for part in answer.degraded:
             self.degraded.labels(part.partition(":")[0]).inc()
-        self.tokens.labels("prompt").inc(answer.usage.prompt_tokens)
-        self.tokens.labels("completion").inc(answer.usage.completion_tokens)
         for stage, milliseconds in answer.timings_ms.items():
             self.stages.labels(stage).observe(milliseconds / 1000)
+
+    def spent(self, usage: Usage, cost: float) -> None:
+        """Count what an answer took, however it ended."""
+        self.tokens.labels("prompt").inc(usage.prompt_tokens)
+        self.tokens.labels("completion").inc(usage.completion_tokens)
+        self.cost.inc(cost)
+
+    def refused(self, limit: str) -> None:
+        """Count a request that one of the limits kept out: `rate`, `streams`, a budget."""
+        self.refusals.labels(limit).inc()
 
     def text(self) -> bytes:
         """Return all of it in the text format of Prometheus."""

@@ -10,6 +10,8 @@ from vademecum.errors import (
     Forbidden,
     LimitExceeded,
     NotFound,
+    RepeatDiffers,
+    RepeatRunning,
     ServiceAway,
     TooMany,
     Unauthenticated,
@@ -23,8 +25,10 @@ _AGAIN_SECONDS = 5
 _STATUSES: tuple[tuple[type[VademecumError], int], ...] = (
     (Unauthenticated, 401),
     (TooMany, 429),
+    (RepeatRunning, 409),
     (LimitExceeded, 413),
     (DiskFull, 507),
+    (RepeatDiffers, 422),
     (UsageError, 400),
     (Forbidden, 403),
     (NotFound, 404),
@@ -36,7 +40,9 @@ _TITLES = {
     403: "Not allowed",
     404: "Not found",
     405: "Not a method of this path",
+    409: "The same request is being answered",
     413: "Too large",
+    422: "Another request had this Idempotency-Key",
     429: "Too many requests",
     500: "Something broke inside",
     503: "A needed service is away",
@@ -79,15 +85,20 @@ def openai_error(error: VademecumError) -> dict[str, Any]:
     return {"error": {"message": str(error), "type": kind, "code": error.code, "param": None}}
 
 
-def problem(error: VademecumError, path: str, *, wait: float | None = None) -> Response:
-    """Return an error as a response to a request of a path. `wait` is in how many seconds to come
-    again."""
+def headers_of(error: VademecumError) -> dict[str, str]:
+    """Return the headers that go with an error: how to show a key, when to come again."""
     status = status_of(error)
-    headers = {}
     if status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    if status in (429, 503):
-        headers["Retry-After"] = str(max(1, round(wait or _AGAIN_SECONDS)))
+        return {"WWW-Authenticate": "Bearer"}
+    if status in (409, 429, 503):
+        wait = error.wait if isinstance(error, TooMany) else None
+        return {"Retry-After": str(max(1, round(wait or _AGAIN_SECONDS)))}
+    return {}
+
+
+def problem(error: VademecumError, path: str) -> Response:
+    """Return an error as a response to a request of a path."""
+    status, headers = status_of(error), headers_of(error)
     if path.startswith("/v1/"):
         return Json(openai_error(error), status, headers)
     return Json(problem_json(error), status, headers, MEDIA_TYPE)

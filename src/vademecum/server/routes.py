@@ -36,6 +36,7 @@ class Route:
     endpoint: Endpoint
     page: bool
     loopback: bool
+    repeatable: bool
     options: dict[str, Any]
     pattern: regex.Pattern[str] = field(repr=False)
 
@@ -57,11 +58,13 @@ class Routes:
         most_bytes: int = 64 * KILOBYTE,
         page: bool = False,
         loopback: bool = False,
+        repeatable: bool = False,
         **options: Any,
     ) -> Callable[[Endpoint], Endpoint]:
         """Declare what the decorated function answers. A `page` is for people: who has no
-        credential is sent to sign in. With `loopback` this machine itself needs none. `options`
-        go to the framework."""
+        credential is sent to sign in. With `loopback` this machine itself needs none. What is
+        `repeatable` may be named by its caller, and is done once then. `options` go to the
+        framework."""
 
         def declare(endpoint: Endpoint) -> Endpoint:
             pattern, _, _ = compile_path(path)
@@ -76,6 +79,7 @@ class Routes:
                     endpoint=endpoint,
                     page=page,
                     loopback=loopback,
+                    repeatable=repeatable,
                     options=options,
                     pattern=regex.compile(pattern.pattern),
                 )

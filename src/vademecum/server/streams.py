@@ -6,49 +6,57 @@ slow, or leaves, harms nobody: what was written is kept, and the model's call en
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from vademecum import interface
-from vademecum.errors import ServiceAway, TooMany, Unauthenticated, VademecumError
+from vademecum.adapters.language_models.metered import METER, Meter
+from vademecum.adapters.tracing import Noted, Tracing, stages
+from vademecum.errors import ServiceAway, Unauthenticated, VademecumError
 from vademecum.model.answer import Answer, Done, Event
-from vademecum.model.ids import KeyId
+from vademecum.model.key import Caller
+from vademecum.model.spending import UnderWay
+from vademecum.server.allowance import Allowance
 from vademecum.server.metrics import Metrics
 
 # Sentences that may wait for a slow reader, and for how long the last of them waits.
 _WAITING = 16
 _READER_SECONDS = 30.0
 _LOOK_SECONDS = 5.0
+_RENEW_SECONDS = 20.0
+# An answer in the words of OpenTelemetry's conventions for generative models.
+_AGENT = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "vademecum"}
 _log = logging.getLogger(__name__)
 Alive = Callable[[], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one answer may take, in seconds, and how many one key may have at the same time."""
+    """What one answer may take, in seconds."""
 
     total: float
     idle: float
-    each: int
     grace: float
 
 
 class Streams:
     """The answers that are being written in this process."""
 
-    def __init__(self, limits: Limits, metrics: Metrics) -> None:
+    def __init__(
+        self, limits: Limits, allowance: Allowance, metrics: Metrics, tracing: Tracing
+    ) -> None:
         self._limits = limits
+        self._allowance = allowance
         self._metrics = metrics
-        self._open: Counter[KeyId] = Counter()
+        self._tracing = tracing
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
 
     @property
     def count(self) -> int:
-        return self._open.total()
+        return len(self._tasks)
 
     def stop(self) -> None:
         """Let answers go on for the grace, then end each with an error of its own."""
@@ -56,23 +64,23 @@ class Streams:
         loop.call_later(self._limits.grace, self._stopping.set)
 
     async def follow(
-        self, key_id: KeyId, events: AsyncGenerator[Event, None], alive: Alive
+        self, caller: Caller, events: AsyncGenerator[Event, None], alive: Alive
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of an answer; it is written on whether they are taken or not, until
         whoever takes them leaves.
 
-        Raises: TooMany, before anything is written; Unauthenticated, where `alive` says no
-        meanwhile; ServiceAway, where it takes too long or the server stops; what the answer raises.
+        Raises: TooMany, BudgetSpent, before anything is written; Unauthenticated, where `alive`
+        says no meanwhile; ServiceAway, where it takes too long or the server stops; what the answer
+        raises.
         """
-        if self._open[key_id] >= self._limits.each:
+        try:
+            begun = await self._allowance.begin(caller)
+        except VademecumError:
             await events.aclose()
-            raise TooMany(
-                "this key has too many answers under way", hint="wait for one of them to end"
-            )
-        self._open[key_id] += 1
+            raise
         self._metrics.streams.inc()
         queue: asyncio.Queue[Event | VademecumError | None] = asyncio.Queue(_WAITING)
-        task = asyncio.create_task(_write(events, queue))
+        task = asyncio.create_task(self._counted(caller, begun, events, queue))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
@@ -83,9 +91,39 @@ class Streams:
             # Not awaited: whoever left may have been cancelled, and the task keeps what it wrote.
             task.cancel()
             self._metrics.streams.dec()
-            self._open[key_id] -= 1
-            if not self._open[key_id]:
-                del self._open[key_id]
+
+    async def _counted(
+        self,
+        caller: Caller,
+        begun: UnderWay,
+        events: AsyncGenerator[Event, None],
+        queue: asyncio.Queue[Event | VademecumError | None],
+    ) -> None:
+        """Write an answer, and count what it took of the caller's allowance however it ends."""
+        meter = Meter()
+        METER.set(meter)
+        bill = _Bill(self._allowance, caller, begun, meter)
+        renewing = asyncio.create_task(self._renewed(caller, begun))
+        try:
+            with self._tracing.during("invoke_agent vademecum", _AGENT, "internal") as noted:
+                try:
+                    await _write(events, queue, noted, bill)
+                finally:
+                    noted.note(
+                        gen_ai__usage__input_tokens=meter.prompt_tokens,
+                        gen_ai__usage__output_tokens=meter.completion_tokens,
+                    )
+        finally:
+            renewing.cancel()
+            await bill.settle()
+
+    async def _renewed(self, caller: Caller, begun: UnderWay) -> None:
+        while True:
+            await asyncio.sleep(_RENEW_SECONDS)
+            try:
+                await self._allowance.renew(caller, begun)
+            except VademecumError as error:
+                _log.warning("an answer under way is not counted: %s", error.code)
 
     async def _taken(
         self, queue: asyncio.Queue[Event | VademecumError | None], alive: Alive
@@ -131,20 +169,52 @@ class _Nothing:
 _NOTHING = _Nothing()
 
 
+class _Bill:
+    """What an answer took, counted once."""
+
+    def __init__(self, allowance: Allowance, caller: Caller, begun: UnderWay, meter: Meter) -> None:
+        self._allowance = allowance
+        self._caller = caller
+        self._begun = begun
+        self._meter = meter
+        self._counting: asyncio.Task[None] | None = None
+
+    async def settle(self) -> None:
+        """Count it, also where whoever wants to know is stopped meanwhile."""
+        if self._counting is None:
+            self._counting = asyncio.create_task(self._count())
+        await asyncio.shield(self._counting)
+
+    async def _count(self) -> None:
+        try:
+            await self._allowance.end(self._caller, self._begun, self._meter.usage)
+        except VademecumError as error:
+            _log.error("what an answer took is not counted: %s", error.code)
+
+
 async def _write(
-    events: AsyncGenerator[Event, None], queue: asyncio.Queue[Event | VademecumError | None]
+    events: AsyncGenerator[Event, None],
+    queue: asyncio.Queue[Event | VademecumError | None],
+    noted: Noted,
+    bill: _Bill,
 ) -> None:
     """Write an answer into the queue, then how it ended."""
     try:
         async with aclosing(events):
             async for event in events:
+                if isinstance(event, Done):
+                    noted.note(**stages(event.answer.timings_ms))
+                    # Before it is seen: whoever has an answer may begin the next.
+                    await bill.settle()
                 await asyncio.wait_for(queue.put(event), _READER_SECONDS)
     except TimeoutError:
         return  # whoever reads this slowly has gone; the answer is kept as far as it was written
     except VademecumError as error:
+        noted.failed(error.code)
         await queue.put(error)
     except Exception as error:  # noqa: BLE001
         # The edge of a stream: its reader gets an end, the log the kind of what broke.
+        noted.failed("internal")
         _log.error("an answer broke inside: %s", type(error).__name__)
         await queue.put(VademecumError("something broke inside", hint="see the log"))
     else:
@@ -160,15 +230,18 @@ async def whole(events: AsyncGenerator[Event, None]) -> Answer:
     raise RuntimeError("the answer had no end")
 
 
-async def framed(events: AsyncGenerator[Event, None]) -> AsyncIterator[bytes]:
+async def framed(
+    events: AsyncGenerator[Event, None], failed: Callable[[], None]
+) -> AsyncIterator[bytes]:
     """Yield server-sent events: `retrieved`, for each sentence `delta`, `citation` and `sentence`,
-    and always one of `done` and `error` at the end."""
+    and always one of `done` and `error` at the end; an error is told to `failed` too."""
     async with aclosing(events):
         try:
             async for event in events:
                 for name, data in _named(event):
                     yield frame(name, data)
         except VademecumError as error:
+            failed()
             yield frame("error", interface.error_json(error))
 
 

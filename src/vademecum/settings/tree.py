@@ -236,6 +236,24 @@ class LimitsSettings(_Section):
     reads_per_minute: int = Field(default=600, ge=1, description="what one key only looks at")
     uploads_per_hour: int = Field(default=20, ge=1, description="uploads of one key")
     streams: int = Field(default=2, ge=1, description="answers of one key at the same time")
+    tokens_per_day: int = Field(
+        default=0, ge=0, description="tokens of language models that one key has a day; 0 = any"
+    )
+    cost_per_day: float = Field(
+        default=0.0, ge=0, description="money that one key has a day; 0 = any"
+    )
+    tenant_tokens_per_day: int = Field(
+        default=0, ge=0, description="tokens that all keys of a tenant have together; 0 = any"
+    )
+    tenant_cost_per_day: float = Field(
+        default=0.0, ge=0, description="money that all keys of a tenant have together; 0 = any"
+    )
+    prompt_price: float = Field(
+        default=0.0, ge=0, description="what a million tokens of prompts cost"
+    )
+    completion_price: float = Field(
+        default=0.0, ge=0, description="what a million tokens of answers cost"
+    )
     answer_seconds: float = Field(
         default=300.0, gt=0, le=3600, description="the longest that one answer may take"
     )

@@ -6,6 +6,7 @@ Loops side by side. None of them needs another: lost work is rescued though ever
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
@@ -20,8 +21,16 @@ from vademecum.ports.jobs import Works
 from vademecum.purge.person import resume
 from vademecum.reindexing import drop_retired
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetGoServed:
+    """How many rows of serving one pass let go: sessions, first answers, old spending."""
+
+    served: int
+
+
 Mended = tuple[Reconciled, Indexed]
-Left = tuple[Retired, LetGo]
+Left = tuple[Retired, LetGo, LetGoServed]
 
 RESCUE_SECONDS = 10.0
 RECONCILE_SECONDS = 60.0
@@ -75,9 +84,15 @@ async def _mend(app: App) -> Mended:
 
 
 async def _let_go(app: App) -> Left:
-    """Let go what is kept no longer, of documents, of memories and of builds of the index."""
+    """Let go what is kept no longer, of documents, memories, serving and builds of
+    the index."""
     await drop_retired(app.catalogue, app.retain_parts.keep.generations)
-    return await retire(app.retain_parts), await let_go(app.memory_upkeep_parts)
+    served = await _of_each_tenant(app, app.catalogue.let_go)
+    return (
+        await retire(app.retain_parts),
+        await let_go(app.memory_upkeep_parts),
+        LetGoServed(served=served),
+    )
 
 
 async def learn_all(app: App) -> int:

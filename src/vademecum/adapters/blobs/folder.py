@@ -14,6 +14,7 @@ from vademecum.model.ids import Tenant
 from vademecum.ports.blobs import content_key
 
 _KEY = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[0-9a-f]{16}/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 
 
 class FolderBlobs:
@@ -54,6 +55,28 @@ class FolderBlobs:
                 f"{path} cannot be deleted ({error.strerror})",
                 hint="make the data folder writable and delete the file",
             ) from error
+        return True
+
+    def names(self) -> list[str]:
+        """Return the name below the folder of every original, of all tenants, for a copy. What is
+        still being written is none."""
+        found = (path for path in self._folder.glob("*/*/*") if path.is_file())
+        names = (path.relative_to(self._folder).as_posix() for path in found)
+        return sorted(name for name in names if _NAME.fullmatch(name))
+
+    def file(self, name: str) -> Path:
+        """Return the file of an original by its name; it may be deleted meanwhile."""
+        return self._folder / name
+
+    def bring_back(self, name: str, content: bytes) -> bool:
+        """Put an original of a copy in its place. False where that is no name of ours, or not that
+        of this content."""
+        named = _NAME.fullmatch(name)
+        if named is None or named.group(2) != content_key(content):
+            return False
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
         return True
 
     def _path(self, tenant: Tenant, key: str) -> Path:

@@ -147,7 +147,7 @@ class PostgresConversations:
         keys = {"tenant": scope.tenant, "principal": scope.principal, "persona": persona}
         async with transaction(self._pool, scope) as connection:
             cursor = await connection.execute(_SQL["conversations"], keys)
-            return [_conversation(row) async for row in cursor]
+            return [conversation_of(row) async for row in cursor]
 
     async def get(self, scope: Scope, conversation_id: ConversationId) -> Conversation:
         async with transaction(self._pool, scope) as connection:
@@ -282,7 +282,7 @@ async def _own(connection: Connection, keys: Mapping[str, Any]) -> Conversation:
     row = await (await connection.execute(_SQL["own_conversation"], keys)).fetchone()
     if row is None:
         raise _not_found(keys["id"])
-    return _conversation(row)
+    return conversation_of(row)
 
 
 async def _turns(connection: Connection, keys: Mapping[str, Any], *, after: int) -> list[Turn]:
@@ -304,7 +304,7 @@ def _asked_again(turns: Sequence[Turn], conversation_id: ConversationId) -> tupl
     return asked, max(answers, default=-1) + 1
 
 
-def _conversation(row: Mapping[str, Any]) -> Conversation:
+def conversation_of(row: Mapping[str, Any]) -> Conversation:
     return Conversation(
         id=ConversationId(row["id"]),
         principal=Principal(row["principal"]),

@@ -1,7 +1,7 @@
 """How are memories kept, judged, changed and erased?"""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import datetime
@@ -143,18 +143,7 @@ class PostgresMemories:
         async with transaction(self._pool, scope) as connection:
             await self._require(connection, own)
             cursor = await connection.execute(_SQL["versions"], own)
-            return [
-                MemoryVersion(
-                    version=row["version"],
-                    kind=row["kind"],
-                    text=row["text"],
-                    true_from=row["true_from"],
-                    true_until=row["true_until"],
-                    known_from=row["known_from"],
-                    known_until=row["known_until"],
-                )
-                async for row in cursor
-            ]
+            return [version_of(row) async for row in cursor]
 
     async def all(self, scope: Scope, persona: str | None, states: Sequence[State]) -> list[Memory]:
         values = {"persona": persona, "states": list(states)}
@@ -302,6 +291,18 @@ class PostgresMemories:
         memory = await self._returned(connection, "rewrite", own | values)
         await index_memory(connection, self._generation, memory, text.row)
         return memory
+
+
+def version_of(row: Mapping[str, Any]) -> MemoryVersion:
+    return MemoryVersion(
+        version=row["version"],
+        kind=row["kind"],
+        text=row["text"],
+        true_from=row["true_from"],
+        true_until=row["true_until"],
+        known_from=row["known_from"],
+        known_until=row["known_until"],
+    )
 
 
 def person_key(scope: Scope) -> int:

@@ -90,6 +90,7 @@ def cursor_of(text: str | None) -> tuple[str, str] | None:
     "/api/v1/documents",
     permission="write",
     spends="work",
+    repeatable=True,
     most_bytes=25 * MEGABYTE,
     responses=_ACCEPTED,
 )
@@ -115,6 +116,7 @@ async def bring_text(form: DocumentForm, service: Serving, scope: Seeing) -> Res
     "/api/v1/uploads",
     permission="write",
     spends="upload",
+    repeatable=True,
     most_bytes=110 * MEGABYTE,
     responses=_ACCEPTED,
     openapi_extra=_FILES,

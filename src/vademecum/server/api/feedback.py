@@ -17,7 +17,14 @@ from vademecum.server.service import Seeing, Serving
 routes = Routes()
 
 
-@routes.add("POST", "/api/v1/feedback", permission="read", spends="work", status_code=201)
+@routes.add(
+    "POST",
+    "/api/v1/feedback",
+    permission="read",
+    spends="work",
+    repeatable=True,
+    status_code=201,
+)
 async def give(form: FeedbackForm, service: Serving, scope: Seeing) -> Response:
     """Say whether an answer was right; said again, the last word counts."""
     given = await service.app.catalogue.feedback.give(

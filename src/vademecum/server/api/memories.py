@@ -38,7 +38,14 @@ async def list_memories(
     )
 
 
-@routes.add("POST", "/api/v1/memories", permission="memory", spends="work", status_code=201)
+@routes.add(
+    "POST",
+    "/api/v1/memories",
+    permission="memory",
+    spends="work",
+    repeatable=True,
+    status_code=201,
+)
 async def remember(form: RememberForm, service: Serving, scope: Seeing) -> Response:
     """Remember one statement; what is known already is confirmed, not doubled."""
     done = await service.app.remember(

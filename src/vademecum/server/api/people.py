@@ -4,7 +4,6 @@ from starlette.responses import Response
 
 from vademecum import interface
 from vademecum.errors import Forbidden
-from vademecum.model.memory import STATES
 from vademecum.model.principal import Scope
 from vademecum.server.forms import PurgeForm
 from vademecum.server.problems import Json
@@ -35,15 +34,8 @@ def _person(scope: Scope, named: str | None) -> Scope:
 @routes.add("GET", "/api/v1/export", permission="memory", spends="work")
 async def export(service: Serving, scope: Seeing) -> Response:
     """Return all that is kept of whoever asks: memories with their history, conversations."""
-    memories = await service.app.memories(scope=scope, states=STATES)
-    stories = [await service.app.memory(memory.id, scope=scope) for memory in memories]
-    talking = service.app.talking
-    dialogues = [await talking.show(c.id, scope=scope) for c in await talking.list(scope=scope)]
-    document = {
-        "principal": scope.principal,
-        "memories": [interface.story_json(story) for story in stories],
-        "conversations": [interface.dialogue_json(dialogue) for dialogue in dialogues],
-        "held": await service.app.catalogue.would_forget(scope=scope),
-    }
+    personal = await service.app.catalogue.exports.personal(scope)
+    held = await service.app.catalogue.would_forget(scope=scope)
+    document = {"principal": scope.principal} | interface.personal_json(personal) | {"held": held}
     headers = {"Content-Disposition": 'attachment; filename="vademecum.json"'}
     return Json(document, headers=headers)

@@ -1,6 +1,7 @@
 """Finding passages, and getting checked answers."""
 
 from collections.abc import AsyncGenerator
+from functools import partial
 
 from fastapi import Request
 from starlette.responses import Response, StreamingResponse
@@ -36,15 +37,25 @@ async def search(form: SearchForm, service: Serving, scope: Seeing) -> Response:
     return Json(interface.found_json(found, scope))
 
 
-@routes.add("POST", "/api/v1/ask", permission="read", spends="work", audit="retrieval")
+@routes.add(
+    "POST", "/api/v1/ask", permission="read", spends="work", audit="retrieval", repeatable=True
+)
 async def ask(request: Request, form: AskForm, service: Serving, caller: Calling) -> Response:
     """Get an answer whose every sentence is backed; whole, or as events while it is written."""
+    if form.temporary:
+        _keep_nothing(request)
     events = answering(service, caller, form, request)
     if form.stream or EVENTS in request.headers.get("accept", ""):
         first = await opened(events)
-        return StreamingResponse(framed(first), media_type=EVENTS)
+        framing = framed(first, partial(_keep_nothing, request))
+        return StreamingResponse(framing, media_type=EVENTS)
     answer: Answer = await unless_gone(request, whole(events))
     return Json(interface.answer_json(answer) | {"scope": interface.scope_json(caller.scope)})
+
+
+def _keep_nothing(request: Request) -> None:
+    """Let the same request be answered anew, whatever it is called (`server.repeats`)."""
+    request.state.unkept = True
 
 
 def answering(
@@ -81,7 +92,7 @@ def followed(
     async def alive() -> bool:
         return await service.app.catalogue.keyring.enter(credential) is not None
 
-    return service.streams.follow(caller.key_id, events, alive)
+    return service.streams.follow(caller, events, alive)
 
 
 async def opened(events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:

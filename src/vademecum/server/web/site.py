@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -14,13 +16,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from vademecum.errors import Forbidden, VademecumError
 from vademecum.model.key import Caller
 from vademecum.server.gate import check_origin, read_cookies
-from vademecum.server.problems import status_of
+from vademecum.server.problems import headers_of, status_of
 from vademecum.server.web import assets
 from vademecum.server.web.languages import NAMES, Language, chosen
 
 THEMES = ("auto", "light", "dark")
 _FOLDER = Path(__file__).parent / "templates"
-_AGAIN_SECONDS = 5
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(_FOLDER),
     autoescape=True,
@@ -97,6 +98,7 @@ def _shell(request: Request) -> dict[str, Any]:
         "t": spoken.say,
         "n": spoken.count,
         "known": spoken.known,
+        "told_of": partial(told_of, spoken),
         "theme": theme if theme in THEMES else "auto",
         "themes": THEMES,
         "static": assets.url,
@@ -105,13 +107,28 @@ def _shell(request: Request) -> dict[str, Any]:
     }
 
 
-def error_page(request: Request, error: VademecumError, *, wait: float | None = None) -> Response:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What is said to a person of an error."""
+
+    message: str
+    hint: str
+
+
+def told_of(spoken: Language, error: VademecumError) -> Told:
+    """Return what an error says: in English exactly, in other languages what its kind means; what
+    has no words there is said in English."""
+    general = spoken.texts.get(f"problem.{error.code}")
+    if spoken.code == "en" or general is None:
+        return Told(message=error.message, hint=error.hint)
+    return Told(message=general, hint="")
+
+
+def error_page(request: Request, error: VademecumError) -> Response:
     """Say to a person what happened, its code, and the next step."""
-    status = status_of(error)
-    headers = {"Retry-After": str(max(1, round(wait or _AGAIN_SECONDS)))} if status == 429 else {}
     alone = wants_part(request) or wants_events(request)
     name = "parts/error.html" if alone else "error.html"
-    return page(request, name, status=status, headers=headers, error=error)
+    return page(request, name, status=status_of(error), headers=headers_of(error), error=error)
 
 
 def check_own(request: Request) -> None:

@@ -1,0 +1,1 @@
+"""What does serving keep: keys, first answers, and what answers cost?"""

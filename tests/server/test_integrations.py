@@ -1,0 +1,97 @@
+"""Do retrievers of other frameworks find here what their key may see, over a running server?"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from http_server import Served
+from support import OPERATOR, source
+
+from vademecum.errors import Forbidden, ServiceAway, Unauthenticated, UsageError
+from vademecum.integrations.client import SearchClient
+from vademecum.integrations.langchain import VademecumRetriever
+
+RULES = "Cameras with a lens of at most 200 mm are allowed in Hall Norte."
+SAUNA = "The sauna of Hotel Serra opens at 18:00."
+QUERY = "cameras lens allowed Hall Norte"
+
+
+@asynccontextmanager
+async def running(served: Served) -> AsyncIterator[str]:
+    """The address of the server on a port of this machine."""
+    await served.bench.app.ingest(
+        [
+            source("rules.md", RULES, collection="venues", metadata={"season": 2026}),
+            source("hotel.md", SAUNA, collection="hotels"),
+            source("vault.md", "The vault opens at 03:00.", access=["group:x"]),
+        ],
+        scope=OPERATOR,
+    )
+    configuration = uvicorn.Config(served.asgi, log_config=None, lifespan="off", ws="none")
+    server = uvicorn.Server(configuration)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        serving = asyncio.create_task(server._serve([listening]))
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        server.should_exit = True
+        await serving
+
+
+async def test_a_retriever_of_langchain(served: Served) -> None:
+    async with running(served) as url:
+        key = await served.key("user:reader", "read")
+        retriever = VademecumRetriever(url=url, key=key, k=3)
+        assert key not in repr(retriever)
+        found = await asyncio.to_thread(retriever.invoke, QUERY)
+        same = await retriever.ainvoke(QUERY)
+        assert [d.page_content for d in found] == [d.page_content for d in same]
+        assert found[0].page_content == RULES
+        about = found[0].metadata
+        assert (about["uri"], about["metadata"]) == ("rules.md", {"season": 2026})
+        assert (about["start"], about["end"]) == (0, len(RULES))
+        assert found[0].id == about["chunk_id"]
+        assert about["score"] == max(document.metadata["score"] for document in found)
+        for narrowed in ({"collections": ["hotels"]}, {"where": {"season": 2025}}):
+            other = retriever.model_copy(update=narrowed)
+            assert RULES not in [d.page_content for d in await other.ainvoke(QUERY)]
+        hidden = await retriever.ainvoke("When does the vault open?")
+        assert not any("vault" in document.page_content for document in hidden)
+
+
+async def test_a_retriever_of_llama_index(served: Served) -> None:
+    pytest.importorskip("llama_index.core", reason="183 MB: not in .ci/run")
+    from vademecum.integrations.llama_index import VademecumRetriever as LlamaRetriever
+
+    async with running(served) as url:
+        retriever = LlamaRetriever(url, await served.key("user:reader", "read"), k=3)
+        found = await asyncio.to_thread(retriever.retrieve, QUERY)
+        same = await retriever.aretrieve(QUERY)
+        assert [n.node.get_content() for n in found] == [n.node.get_content() for n in same]
+        assert found[0].node.get_content() == RULES
+        assert found[0].node.metadata["uri"] == "rules.md"
+        scores = [node.score for node in found]
+        assert scores == sorted(scores, reverse=True)
+
+
+async def test_an_error_is_the_servers_own(served: Served) -> None:
+    async with running(served) as url:
+        reader = await served.key("user:reader", "read")
+        wrong: list[tuple[dict[str, Any], type[Exception]]] = [
+            ({"key": "vade_wrong"}, Unauthenticated),
+            ({"key": await served.key("user:w", "write")}, Forbidden),
+            ({"key": reader, "k": 10_000}, UsageError),
+            ({"key": reader, "url": f"{url}nowhere"}, Exception),
+            ({"key": reader, "url": "http://127.0.0.1:1"}, ServiceAway),
+        ]
+        for values, kind in wrong:
+            client = SearchClient(**({"url": url} | values))
+            with pytest.raises(kind) as here:
+                await client.asearch(QUERY)
+            with pytest.raises(kind) as there:
+                await asyncio.to_thread(client.search, QUERY)
+            assert str(here.value) == str(there.value)
+            assert reader not in str(here.value)
