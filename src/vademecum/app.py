@@ -565,17 +565,8 @@ def compose(
         catalogue=catalogue,
         ingest_parts=wiring.ingest(),
         deliver_parts=wiring.deliver(),
-        answer_parts=AnswerParts(
-            retrieve=wiring.retrieve(search),
-            talk=wiring.talk(),
-            encoder=encoder,
-            language_model=language_model,
-            counter=counter,
-            temperature=temperature,
-            show_unsupported=show_unsupported,
-            memory=remembered,
-            reuse=wiring.reuse(reuse),
-            versions=wiring.versions(search, temperature, show_unsupported=show_unsupported),
+        answer_parts=wiring.answer(
+            search, remembered, reuse, temperature, show_unsupported=show_unsupported
         ),
         own_memories=Memories(parts=remembered),
         memory_upkeep_parts=wiring.memory_upkeep(remembered, memory.keep),

@@ -19,6 +19,7 @@ from vademecum.answer.converse import TalkParts
 from vademecum.answer.fold import TendParts
 from vademecum.answer.prompt import SYSTEM
 from vademecum.answer.reuse import ReuseParts
+from vademecum.answer.write import AnswerParts
 from vademecum.catalogue import Catalogue, open_catalogue
 from vademecum.ingest.deliver import DeliverParts
 from vademecum.ingest.pipeline import IngestParts
@@ -113,6 +114,28 @@ class Wiring:
             conversations=self.catalogue.conversations,
             records=self.catalogue.records,
             clock=SystemClock(),
+        )
+
+    def answer(
+        self,
+        search: SearchRules,
+        memory: MemoryParts,
+        reuse: ReuseRules | None,
+        temperature: float | None,
+        *,
+        show_unsupported: bool,
+    ) -> AnswerParts:
+        return AnswerParts(
+            retrieve=self.retrieve(search),
+            talk=self.talk(),
+            encoder=self.models.encoder,
+            language_model=self.models.language_model,
+            counter=self.models.counter,
+            temperature=temperature,
+            show_unsupported=show_unsupported,
+            memory=memory,
+            reuse=self.reuse(reuse),
+            versions=self.versions(search, temperature, show_unsupported=show_unsupported),
         )
 
     def versions(

@@ -170,7 +170,7 @@ async def test_nothing_is_kept_of_a_temporary_question(served: Served) -> None:
     async with served.client(await served.key()) as client:
         first, second = await twice(client, "/api/v1/ask", json=QUESTION | {"temporary": True})
     assert first.json()["trace_id"] != second.json()["trace_id"]
-    assert served.bench.count("kept_answer") == 0
+    assert served.bench.count("first_answer") == 0
 
 
 async def test_a_stream_comes_again_but_not_one_that_broke(
@@ -214,26 +214,26 @@ async def test_an_answer_goes_with_what_it_quotes(served: Served) -> None:
 
         first = await ask()
         assert (await client.delete(f"/api/v1/documents/{document['id']}")).status_code == 200
-        assert kept("kept_answer") == 0
+        assert kept("first_answer") == 0
         assert (await ask())["trace_id"] != first["trace_id"]
         assert (await ask())["abstained"] is True
         await client.delete(f"/api/v1/conversations/{(await ask())['conversation_id']}")
-        assert kept("kept_answer") == 0
+        assert kept("first_answer") == 0
         await put(served, key)
         assert (await ask())["abstained"] is False
         await put(served, key, access=["user:reader"])
-        assert kept("kept_answer") == 0
+        assert kept("first_answer") == 0
         memory = await client.post("/api/v1/memories", headers=NAMED, json={"text": "I like jazz."})
-        assert kept("kept_answer") == 1
+        assert kept("first_answer") == 1
         await client.delete(f"/api/v1/memories/{memory.json()['memory']['id']}")
-        assert kept("kept_answer") == 0
+        assert kept("first_answer") == 0
 
 
 async def test_whoever_is_forgotten_leaves_no_answer(served: Served) -> None:
     async with served.client(await served.key()) as client:
         await client.post("/api/v1/memories", headers=NAMED, json={"text": "I like zqjazz."})
         receipt = (await client.post("/api/v1/purges", json={})).json()
-    [store] = [s for s in receipt["stores"] if s["store"].endswith("kept_answer")]
+    [store] = [s for s in receipt["stores"] if s["store"].endswith("first_answer")]
     assert (store["found"], store["deleted"], store["left"]) == (1, 1, 0)
     assert served.bench.tables_with("zqjazz") == []
 
@@ -243,18 +243,18 @@ async def test_a_day_later_it_is_another_request(served: Served) -> None:
     async with served.client(await served.key()) as client:
         await client.post("/api/v1/memories", headers=NAMED, json=body)
         served.bench.sql(
-            "UPDATE vademecum.kept_answer SET created_at = created_at - interval '24 hours'"
+            "UPDATE vademecum.first_answer SET created_at = created_at - interval '24 hours'"
         )
         again = await client.post("/api/v1/memories", headers=NAMED, json=body)
         assert again.json()["outcome"] == "confirmed"
         catalogue = served.bench.app.catalogue
         assert await catalogue.let_go(Tenant("default")) == 0
         served.bench.sql(
-            "UPDATE vademecum.kept_answer SET created_at = created_at - interval '25 hours'"
+            "UPDATE vademecum.first_answer SET created_at = created_at - interval '25 hours'"
         )
         assert await catalogue.let_go(Tenant("other")) == 0
         assert await catalogue.let_go(Tenant("default")) == 1
-    assert served.bench.count("kept_answer") == 0
+    assert served.bench.count("first_answer") == 0
 
 
 async def test_what_is_too_large_to_keep_is_not_done_again(
@@ -274,7 +274,7 @@ async def test_a_request_whose_process_died_is_anothers_after_a_minute(bench: Be
     assert isinstance(died, Claim)
     assert await repeats.claim(READER, b"name") is None
     await repeats.renew(READER, died)
-    bench.sql("UPDATE vademecum.kept_answer SET lease_until = now() - interval '1 s'")
+    bench.sql("UPDATE vademecum.first_answer SET lease_until = now() - interval '1 s'")
     other = await repeats.claim(READER, b"name")
     assert isinstance(other, Claim)
     late = FirstAnswer(asked=b"a", status=200, media_type="text/plain", body=b"late")
@@ -296,7 +296,7 @@ async def test_one_person_keeps_so_many_and_no_more(
         assert isinstance(claim, Claim)
         answer = FirstAnswer(asked=b"a", status=200, media_type="text/plain", body=b"x")
         await repeats.keep(READER, claim, answer)
-    assert [row[0] for row in bench.sql("SELECT id FROM vademecum.kept_answer ORDER BY 1")] == [
+    assert [row[0] for row in bench.sql("SELECT id FROM vademecum.first_answer ORDER BY 1")] == [
         b"\x02", b"\x03", b"\x04",
     ]  # fmt: skip
 

@@ -5,7 +5,7 @@
 -- The first answer to a request that its caller named. `id` is a hash of that name and of the
 -- caller's labels, `asked` one of the request. While it is worked on there is no status, and whoever
 -- holds `fence` renews the lease. `mentions` are the ids in the answer: it goes with any of them.
-CREATE TABLE kept_answer (
+CREATE TABLE first_answer (
     tenant text NOT NULL,
     principal text NOT NULL,
     id bytea NOT NULL,
@@ -20,52 +20,52 @@ CREATE TABLE kept_answer (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (tenant, principal, id)
 );
-CREATE INDEX kept_answer_age ON kept_answer (tenant, created_at);
-CREATE INDEX kept_answer_mentions ON kept_answer USING gin (mentions);
-ALTER TABLE kept_answer ENABLE ROW LEVEL SECURITY;
-ALTER TABLE kept_answer FORCE ROW LEVEL SECURITY;
-CREATE POLICY own_answers ON kept_answer
+CREATE INDEX first_answer_age ON first_answer (tenant, created_at);
+CREATE INDEX first_answer_mentions ON first_answer USING gin (mentions);
+ALTER TABLE first_answer ENABLE ROW LEVEL SECURITY;
+ALTER TABLE first_answer FORCE ROW LEVEL SECURITY;
+CREATE POLICY own_answers ON first_answer
     USING (tenant = current_tenant() AND (is_operator() OR principal = current_principal()))
     WITH CHECK (tenant = current_tenant() AND principal = current_principal());
-GRANT SELECT, INSERT, UPDATE, DELETE ON kept_answer TO vademecum_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON first_answer TO vademecum_app;
 
 -- An answer quotes documents and memories: whoever deletes one of them, or changes who sees it, takes
 -- every answer that names it along, whosever it is.
-CREATE FUNCTION drop_kept_answers() RETURNS trigger
+CREATE FUNCTION drop_first_answers() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = vademecum, public, pg_temp
 AS $$
 DECLARE
     before text := coalesce(current_setting('vademecum.operator', true), '');
 BEGIN
     PERFORM set_config('vademecum.operator', 'on', true);
-    DELETE FROM kept_answer k
+    DELETE FROM first_answer k
     WHERE k.tenant = current_tenant()
       AND k.mentions && (SELECT coalesce(array_agg(g.id), '{}') FROM gone g
                          WHERE g.tenant = current_tenant());
     PERFORM set_config('vademecum.operator', before, true);
     RETURN NULL;
 END $$;
-CREATE TRIGGER drop_kept_answers AFTER DELETE ON document
-    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_kept_answers();
-CREATE TRIGGER drop_kept_answers AFTER DELETE ON memory
-    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_kept_answers();
-CREATE TRIGGER drop_kept_answers AFTER DELETE ON conversation
-    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_kept_answers();
+CREATE TRIGGER drop_first_answers AFTER DELETE ON document
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_first_answers();
+CREATE TRIGGER drop_first_answers AFTER DELETE ON memory
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_first_answers();
+CREATE TRIGGER drop_first_answers AFTER DELETE ON conversation
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_first_answers();
 
-CREATE FUNCTION drop_kept_answers_of_one() RETURNS trigger
+CREATE FUNCTION drop_first_answers_of_one() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = vademecum, public, pg_temp
 AS $$
 DECLARE
     before text := coalesce(current_setting('vademecum.operator', true), '');
 BEGIN
     PERFORM set_config('vademecum.operator', 'on', true);
-    DELETE FROM kept_answer k WHERE k.tenant = OLD.tenant AND k.mentions && ARRAY[OLD.id];
+    DELETE FROM first_answer k WHERE k.tenant = OLD.tenant AND k.mentions && ARRAY[OLD.id];
     PERFORM set_config('vademecum.operator', before, true);
     RETURN NULL;
 END $$;
-CREATE TRIGGER drop_kept_answers_of_one AFTER UPDATE OF access_set ON document
+CREATE TRIGGER drop_first_answers_of_one AFTER UPDATE OF access_set ON document
     FOR EACH ROW WHEN (OLD.access_set IS DISTINCT FROM NEW.access_set)
-    EXECUTE FUNCTION drop_kept_answers_of_one();
+    EXECUTE FUNCTION drop_first_answers_of_one();
 
 -- An answer that is being written somewhere, and what it may still cost. The holder is the key that
 -- pays: a session's is the key it came from. Lost in a crash, with the answers themselves.
@@ -179,6 +179,6 @@ BEGIN
             cost = s.cost + used_cost;
     END IF;
 END $$;
-REVOKE ALL ON FUNCTION drop_kept_answers, drop_kept_answers_of_one, paying_key, begin_answer, end_answer
+REVOKE ALL ON FUNCTION drop_first_answers, drop_first_answers_of_one, paying_key, begin_answer, end_answer
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION paying_key, begin_answer, end_answer TO vademecum_app;
