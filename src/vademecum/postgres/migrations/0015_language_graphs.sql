@@ -21,18 +21,21 @@ AS $$
 $$;
 
 -- Every language of a tenant's rows, by steps from one to the next, so that no row is read twice.
-CREATE FUNCTION languages_of_tenant(t text) RETURNS SETOF text
+CREATE FUNCTION languages_of_tenant(t text, wanted_generation int) RETURNS SETOF text
 LANGUAGE sql STABLE SET search_path = vademecum, public, pg_temp
 AS $$
     WITH RECURSIVE step AS (
-        (SELECT v.language FROM chunk_vector v WHERE v.tenant = t ORDER BY v.language LIMIT 1)
+        (SELECT v.language FROM chunk_vector v
+         WHERE v.tenant = t AND v.generation = wanted_generation
+         ORDER BY v.language LIMIT 1)
         UNION ALL
         SELECT (SELECT v.language FROM chunk_vector v
-                WHERE v.tenant = t AND v.language > s.language ORDER BY v.language LIMIT 1)
+                WHERE v.tenant = t AND v.generation = wanted_generation
+                  AND v.language > s.language ORDER BY v.language LIMIT 1)
         FROM step s WHERE s.language IS NOT NULL)
     SELECT language FROM step WHERE language IS NOT NULL
 $$;
-CREATE INDEX chunk_vector_language ON chunk_vector (tenant, language);
+CREATE INDEX chunk_vector_language ON chunk_vector (tenant, generation, language);
 
 -- The nearest of one language by its graph, in no order that counts, and beside it those that have
 -- a last day, which are in no graph; NULL where the graph gave fewer than are wanted.
@@ -170,7 +173,7 @@ BEGIN
             WHERE s.chunks > exact_below);
     END IF;
     IF large <> '{}' THEN
-        rest := ARRAY(SELECT l FROM languages_of_tenant(t) AS l WHERE l <> ALL (large));
+        rest := ARRAY(SELECT l FROM languages_of_tenant(t, wanted_generation) AS l WHERE l <> ALL (large));
         FOREACH name IN ARRAY large LOOP
             near := nearest_by_graph(wanted_generation, query, name, wanted_collections,
                                      wanted_documents, wanted);
