@@ -64,11 +64,11 @@ class CountingHash(HashEmbedder):
         super().__init__(dimension=dimension)
         self.embedded = 0
 
-    async def embed(self, texts: Sequence[str], role: Role) -> FloatArray:
-        vectors = await super().embed(texts, role)
+    async def _states(self, texts: Sequence[str], role: Role) -> list[TokenStates]:
+        states = await super()._states(texts, role)
         self.calls.clear()
         self.embedded += len(texts) if role == "passage" else 0
-        return vectors
+        return states
 
 
 class Lookup(CountingHash):

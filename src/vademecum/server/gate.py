@@ -220,7 +220,7 @@ class _Answering:
             headers["X-Request-Id"] = self.request_id
             for name, value in _HEADERS.items():
                 headers.setdefault(name, value)
-            headers.setdefault("Cache-Control", "no-store")
+            headers.setdefault("Cache-Control", "private, no-store")
             if self._secure:
                 headers["Strict-Transport-Security"] = "max-age=31536000"
         await self._send(message)

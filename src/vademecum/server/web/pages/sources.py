@@ -158,8 +158,7 @@ async def picture(
     content = await service.app.catalogue.blobs.get(scope.tenant, current)
     async with _PAINTING:
         painted = await parser.paint(content, number, words)
-    headers = {"Cache-Control": "private, max-age=300"}
-    return Response(painted, media_type="image/png", headers=headers)
+    return Response(painted, media_type="image/png")
 
 
 @routes.add("GET", _ONE, permission="read", spends="read", page=True)
