@@ -202,7 +202,7 @@ async def test_ca_08_what_is_over_is_given_no_more_and_leaves(
     await asyncio.sleep(1.1)
     assert (await asked(bench)).given_before is None
     await asyncio.sleep(1.1)
-    _, (retired, _) = await once(bench.app)
+    _, (retired, *_) = await once(bench.app)
     assert retired.answers == 1
     assert bench.count("kept_answer") == 0
 

@@ -15,7 +15,7 @@ from vademecum.errors import BudgetSpent, TooMany
 from vademecum.model.answer import Event, Usage
 from vademecum.model.ids import Tenant
 from vademecum.model.key import Caller
-from vademecum.model.spending import Price
+from vademecum.model.serving.spending import Price
 from vademecum.postgres.pool import Pool
 from vademecum.server.allowance import MAY
 from vademecum.testing.language_models import ModelFault, ScriptedModel

@@ -13,7 +13,7 @@ from support import OPERATOR, Bench, make_bench, source
 from vademecum.errors import DatabaseAway
 from vademecum.model.ids import Tenant
 from vademecum.model.principal import Scope
-from vademecum.model.repeat import Claim, FirstAnswer
+from vademecum.model.serving.repeat import Claim, FirstAnswer
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.serving.repeat import PostgresRepeats
 from vademecum.testing.language_models import ModelFault, ScriptedModel

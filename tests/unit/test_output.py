@@ -189,7 +189,8 @@ def test_an_answer_and_a_passage_have_the_interface_s_fields() -> None:
     answer = interface.answer_json(an_answer("Doors open at nine."))
     assert list(answer) == [
         "answer", "abstained", "mode", "citations", "sentences", "memories", "degraded", "usage",
-        "timings_ms", "conversation_id", "turn_id", "trace_id",
+        "timings_ms", "conversation_id", "turn_id", "trace_id", "given_before", "as_of",
+        "conflicts",
     ]  # fmt: skip
     assert list(answer["citations"][0]) == [
         "marker", "chunk_id", "document_id", "uri", "title", "page_start", "page_end", "start",

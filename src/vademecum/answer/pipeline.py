@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 from vademecum.answer.cite import merge
 from vademecum.answer.command import Told, obey
@@ -133,7 +134,7 @@ async def _afresh(
     otherwise = await asyncio.to_thread(conflicts, draft.kept, passages)
     whole = replace(whole, conflicts=() if whole.abstained else otherwise)
     rewrite = {"how": meant.how, "text": meant.text}
-    record = answer_record(whole, searches, parts.versions, draft.removed, rewrite)
+    record = answer_record(whole, searches, _versions(parts), draft.removed, rewrite)
     record["asked"] = asked_record(scope, ask, whole.conversation_id)
     said = () if whole.abstained else draft.kept
     await finish(parts.talk, scope, talk, whole.text, said, passages, record, memories=draft.used)
@@ -156,7 +157,7 @@ async def _given_again(
     otherwise = await asyncio.to_thread(conflicts, draft.kept, again.passages)
     before = again.kept.trace_id
     whole = replace(answer, given_before=before, conflicts=() if answer.abstained else otherwise)
-    record = answer_record(whole, (), parts.versions)
+    record = answer_record(whole, (), _versions(parts))
     record["asked"] = asked_record(scope, ask, whole.conversation_id)
     said = () if whole.abstained else draft.kept
     await finish(parts.talk, scope, talk, whole.text, said, again.passages, record)
@@ -194,6 +195,11 @@ async def _count_uses(parts: AnswerParts, scope: Scope, draft: Draft) -> None:
         await answered(parts.memory.store.used(scope, draft.used), parts.talk.seconds)
     except ServiceAway:
         return  # one use that is not counted changes a score by little
+
+
+def _versions(parts: AnswerParts) -> dict[str, Any]:
+    model = parts.language_model
+    return {**parts.versions, "language_model": model.name if model else ""}
 
 
 def _bounded(asked: Sequence[str]) -> list[str]:

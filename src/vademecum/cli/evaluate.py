@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-from vademecum.cli import eval_compare, eval_generate, eval_run
+from vademecum.cli.eval import compare as eval_compare
+from vademecum.cli.eval import generate as eval_generate
+from vademecum.cli.eval import run as eval_run
 from vademecum.cli.lab import render
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import out, print_json

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from vademecum.model.principal import Scope
-from vademecum.model.repeat import Claim, FirstAnswer
+from vademecum.model.serving.repeat import Claim, FirstAnswer
 
 
 class RepeatStore(Protocol):

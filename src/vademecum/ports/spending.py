@@ -6,7 +6,7 @@ from typing import Protocol
 from vademecum.model.answer import Usage
 from vademecum.model.ids import KeyId
 from vademecum.model.principal import Scope
-from vademecum.model.spending import Allowed, Refusal, Spent, UnderWay
+from vademecum.model.serving.spending import Allowed, Refusal, Spent, UnderWay
 
 
 class SpendingStore(Protocol):

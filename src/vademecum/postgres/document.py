@@ -207,7 +207,7 @@ class PostgresDocuments:
                     collection=row["collection"],
                     metadata=row["metadata"],
                     revision=row["number"],
-                    since=row["valid_from"],
+                    since=row["since"],
                 )
                 async for row in cursor
             }

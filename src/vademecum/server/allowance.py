@@ -11,7 +11,7 @@ from vademecum.errors import BudgetSpent, TooMany
 from vademecum.model.answer import Usage
 from vademecum.model.ids import new_uuid
 from vademecum.model.key import Caller
-from vademecum.model.spending import Allowed, Budget, Price, Refusal, UnderWay
+from vademecum.model.serving.spending import Allowed, Budget, Price, Refusal, UnderWay
 from vademecum.ports.spending import SpendingStore
 from vademecum.server.metrics import Metrics
 from vademecum.settings import LimitsSettings

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vademecum.errors import RepeatDiffers, RepeatRunning, UsageError, VademecumError
 from vademecum.model.key import Caller
-from vademecum.model.repeat import Claim, FirstAnswer
+from vademecum.model.serving.repeat import Claim, FirstAnswer
 from vademecum.ports.repeats import RepeatStore
 
 HEADER = "Idempotency-Key"

@@ -17,7 +17,7 @@ from vademecum.adapters.tracing import Noted, Tracing, stages
 from vademecum.errors import ServiceAway, Unauthenticated, VademecumError
 from vademecum.model.answer import Answer, Done, Event
 from vademecum.model.key import Caller
-from vademecum.model.spending import UnderWay
+from vademecum.model.serving.spending import UnderWay
 from vademecum.server.allowance import Allowance
 from vademecum.server.metrics import Metrics
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from vademecum.model.ids import new_uuid
 from vademecum.model.principal import Scope
-from vademecum.model.repeat import Claim, FirstAnswer
+from vademecum.model.serving.repeat import Claim, FirstAnswer
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import transaction

@@ -6,7 +6,7 @@ from typing import Any
 from vademecum.model.answer import Usage
 from vademecum.model.ids import KeyId
 from vademecum.model.principal import Scope
-from vademecum.model.spending import Allowed, Refusal, Spent, UnderWay
+from vademecum.model.serving.spending import Allowed, Refusal, Spent, UnderWay
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import transaction

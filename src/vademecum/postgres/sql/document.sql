@@ -75,7 +75,10 @@ ORDER BY r.number
 -- name: confirm
 SELECT c.id, c.ordinal, c.start_offset, c.end_offset, c.tokens, c.heading_path, c.page_start,
        c.page_end, c.page_breaks, c.language, c.text, c.context,
-       d.id AS document, d.uri, r.title, d.collection, r.number, r.valid_from,
+       d.id AS document, d.uri, r.title, d.collection, r.number,
+       -- One without a first day holds since ever: since we have it, for a person.
+       CASE WHEN isfinite(r.valid_from) THEN r.valid_from
+            ELSE coalesce(r.published_at, r.accepted_at) END AS since,
        -- Of a revision of before: what it said of itself, and its own days in force.
        (r.found_metadata || d.given_metadata - ARRAY['effective_from', 'effective_until'])
            || jsonb_strip_nulls(jsonb_build_object('effective_from', r.effective_from,

@@ -23,6 +23,7 @@ _LISTED = 50
 _METHODS = get_args(Method)
 # What the trace of a search alone has not.
 _OF_AN_ANSWER: dict[str, Any] = {
+    "given_before": None,
     "sentences": (),
     "removed": (),
     "memories": (),

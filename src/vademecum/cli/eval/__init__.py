@@ -1,0 +1,1 @@
+"""`vade eval`, a command a file."""

@@ -1,0 +1,1 @@
+"""What is counted and kept of requests, beside what they ask."""
