@@ -16,7 +16,7 @@ RULES = {
 
 
 def test_any_history_ends_as_it_must(database_url: str, tmp_path: Path) -> None:
-    rules = run(Documents, database_url, tmp_path, examples=15, steps=25)
+    rules = run(Documents, database_url, tmp_path, examples=10, steps=25)
     print(sorted(rules.items()))
     assert set(rules) == RULES, "each rule was used"
 

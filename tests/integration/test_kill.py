@@ -140,7 +140,7 @@ def _cycle(land: Land, cycle: int, draw: random.Random) -> None:
     assert set(land.acknowledged) <= present
 
 
-@pytest.mark.parametrize("cycles", [5, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cycles", [3, pytest.param(30, marks=pytest.mark.slow)])
 def test_a_kill_at_any_moment_loses_and_doubles_nothing(
     land: Land, cycles: int, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
