@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from functools import partial
@@ -17,7 +17,7 @@ from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.metered import MeteredModel
 from vademecum.adapters.tracing import NO_TRACING, TracedEmbedder, TracedModel, Tracing
 from vademecum.answer.fold import TendParts
-from vademecum.answer.pipeline import answer
+from vademecum.answer.pipeline import answer, whole
 from vademecum.answer.record import query_record, retrieval_record
 from vademecum.answer.write import AnswerParts
 from vademecum.catalogue import Catalogue
@@ -31,7 +31,7 @@ from vademecum.memory.extract import LearnParts
 from vademecum.memory.remember import Offer
 from vademecum.memory.turns import recall_turns
 from vademecum.memory.upkeep import MemoryUpkeepParts
-from vademecum.model.answer import Answer, Done, Event
+from vademecum.model.answer import Answer, Event
 from vademecum.model.change import FIRST, ChangeEvent
 from vademecum.model.conversation import Turn
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
@@ -267,11 +267,7 @@ class App:
             zone=zone,
             again=again,
         )
-        async with aclosing(events):
-            async for event in events:
-                if isinstance(event, Done):
-                    return event.answer
-        raise RuntimeError("the answer had no end")
+        return await whole(events)
 
     async def replay(
         self, trace_id: TraceId, *, scope: Scope, ranking: Ranking | None = None

@@ -5,12 +5,12 @@ import importlib.metadata
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
+from vademecum.answer.pipeline import whole
 from vademecum.app import App
 from vademecum.errors import Forbidden, InvalidSetting, UsageError
 from vademecum.evaluate.candidates import Passing, from_chunk, from_thumb, passing
@@ -18,7 +18,7 @@ from vademecum.evaluate.golden import Golden, GoldenQuestion, Relevant
 from vademecum.evaluate.relevance import Piece, Place, Target, places_of, target
 from vademecum.evaluate.report import summarise
 from vademecum.evaluate.runner import Asked, Watch, run_golden, unwatched
-from vademecum.model.answer import Answer, Done
+from vademecum.model.answer import Answer
 from vademecum.model.conversation import Past, Turn
 from vademecum.model.document import Document
 from vademecum.model.evaluation import Result, Run
@@ -159,7 +159,7 @@ class _AppAsker:
         return self._read[key]
 
     async def ask(self, question: GoldenQuestion, depth: int) -> Asked:
-        scope = self._scope_of(question)
+        scope = sight_of(question, self._scope)
         said = _turns(question)
         started = time.monotonic()
         meant = await stand_alone(
@@ -194,21 +194,18 @@ class _AppAsker:
             temporary=True,
             said=said,
         )
-        async with aclosing(events):
-            async for event in events:
-                if isinstance(event, Done):
-                    return event.answer
-        raise RuntimeError("the answer had no end")
+        return await whole(events)
 
-    def _scope_of(self, question: GoldenQuestion) -> Scope:
-        """Return what the question's principal sees. The trace stays that of whoever runs it: the
-        principal never asked."""
-        name = question.principal
-        if not name:
-            return self._scope
-        principal = name if ":" in name else f"user:{name}"
-        own = Scope.for_principal(self._scope.tenant, principal, question.labels)
-        return replace(own, principal=self._scope.principal)
+
+def sight_of(question: GoldenQuestion, scope: Scope) -> Scope:
+    """Return what the question's principal sees. The trace stays that of whoever runs it, of
+    `scope`: the principal never asked."""
+    name = question.principal
+    if not name:
+        return scope
+    principal = name if ":" in name else f"user:{name}"
+    own = Scope.for_principal(scope.tenant, principal, question.labels)
+    return replace(own, principal=scope.principal)
 
 
 def _turns(question: GoldenQuestion) -> tuple[Turn, ...]:

@@ -17,15 +17,17 @@ from vademecum.adapters.clock import SystemClock
 from vademecum.app import AVERAGE_LENGTH, FOLLOW_SECONDS, App, app_over, ingest_item, reopened
 from vademecum.catalogue import Catalogue
 from vademecum.errors import EmbeddingInvalid, GateRefused, ReindexBusy, UsageError
-from vademecum.evaluate.gate import Compared, Judge, compare
+from vademecum.evaluate.gate import Compared, compare
 from vademecum.evaluate.golden import GoldenQuestion
 from vademecum.evaluate.metrics import recall
 from vademecum.evaluate.plan import Size, price, seconds
+from vademecum.evaluating import find_document, sight_of
 from vademecum.ingest.accept import fingerprint
 from vademecum.ingest.deliver import Count
 from vademecum.ingest.reindex import BuildParts, Built, build
 from vademecum.memory.turns import index_turns
 from vademecum.memory.upkeep import index_waiting
+from vademecum.model.document import Document
 from vademecum.model.ids import Tenant
 from vademecum.model.index import BuildProgress, GenerationRecord, IndexGeneration
 from vademecum.model.principal import Scope
@@ -42,8 +44,8 @@ from vademecum.wiring import opened
 
 # What happened, by name, with its facts.
 Event = Callable[[str, Mapping[str, Any]], None]
-# Makes the judge of two builds, each read through its own App, by generation.
-MakeJudge = Callable[[Mapping[int, App]], Judge]
+# Scores the build that an App reads, question by question: id -> 0..1, higher is better.
+Judge = Callable[[App], Awaitable[Mapping[str, float]]]
 # A look finds what came in during the look before; that is less each time.
 _MOST_LOOKS = 20
 # Documents that are judged, of passages that may be several of one.
@@ -148,9 +150,9 @@ async def estimate(work: Reindexing, per_million: float | None = None) -> Estima
     )
 
 
-async def reindex(work: Reindexing, make_judge: MakeJudge | None = None) -> Reindexed:
+async def reindex(work: Reindexing, judge: Judge | None = None) -> Reindexed:
     """Build the index for the model and this release's analyser, beside the one that is read, and
-    switch to it once it lacks nothing and, with `make_judge`, is not worse beyond chance.
+    switch to it once it lacks nothing and, with `judge`, is not worse beyond chance.
 
     Broken off anywhere, the next call goes on. Raises: ReindexBusy where another one builds,
     GateRefused, EmbeddingInvalid; what embedding raises.
@@ -174,8 +176,8 @@ async def reindex(work: Reindexing, make_judge: MakeJudge | None = None) -> Rein
             await generations.set_state(candidate.id, "building", "ready")
             if app.graph is not None:
                 await app.graph.tend()
-            if make_judge is not None and compared is None:
-                compared = await _judged(work, make_judge, current, app)
+            if judge is not None and compared is None:
+                compared = await _judged(work, judge, current, app)
                 continue  # it took its time, and something may have come in
             dropped = _added(dropped, await _drop_state(work.catalogue, "retired"))
             if await generations.switch(candidate.id, work.setting):
@@ -272,36 +274,38 @@ async def drop_retired(catalogue: Catalogue, keep: timedelta | None) -> Mapping[
         return {}
 
 
-def golden_judge(asked: Sequence[GoldenQuestion], tenant: str) -> MakeJudge:
-    """Return what judges two builds by recall@10 of documents, question by question, of those
-    that the sources answer."""
-
-    def make(apps: Mapping[int, App]) -> Judge:
-        async def judge(generation: int) -> Mapping[str, float]:
-            parts = apps[generation].answer_parts.retrieve
-            return {one.id: await _recall(parts, one, tenant) for one in asked if one.relevant}
-
-        return judge
-
-    return make
-
-
-async def _recall(parts: RetrieveParts, asked: GoldenQuestion, tenant: str) -> float:
+def golden_judge(asked: Sequence[GoldenQuestion], tenant: str) -> Judge:
+    """Return what judges a build by recall@10 of documents, question by question, of those that
+    the sources answer. It raises UsageError for a document that is not there."""
     scope = Scope.for_operator(tenant)
-    if asked.principal:
-        scope = Scope.for_principal(tenant, asked.principal, asked.labels)
-    relevant = {one.document for one in asked.relevant}
+
+    async def judge(app: App) -> Mapping[str, float]:
+        documents = await app.catalogue.documents.all(scope)
+        parts = app.answer_parts.retrieve
+        return {
+            one.id: await _recall(parts, one, documents, scope) for one in asked if one.relevant
+        }
+
+    return judge
+
+
+async def _recall(
+    parts: RetrieveParts, asked: GoldenQuestion, documents: Sequence[Document], scope: Scope
+) -> float:
+    relevant = {
+        find_document(documents, one.document, f"{asked.place}: relevant[{at}]").id
+        for at, one in enumerate(asked.relevant)
+    }
     query = Query(
         text=asked.question, k=_MOST_PASSAGES, mode="hybrid", collections=None, as_of=asked.as_of
     )
-    found = await retrieve(parts, scope, query)
+    found = await retrieve(parts, sight_of(asked, scope), query)
     if found.degraded:
         raise EmbeddingInvalid(
             f"a question could not be searched whole ({', '.join(found.degraded)})",
             hint="check the model, then run it again",
         )
-    names = [{str(p.source.document_id), p.source.uri} for p in found.passages]
-    hits = [next(iter(own & relevant), min(own)) for own in names]
+    hits = [passage.source.document_id for passage in found.passages]
     return recall(hits, relevant, _JUDGED) or 0.0
 
 
@@ -392,14 +396,10 @@ def _check_going_on(built: Built, lacks: BuildProgress) -> None:
         )
 
 
-async def _judged(
-    work: Reindexing, make_judge: MakeJudge, current: GenerationRecord, app: App
-) -> Compared:
+async def _judged(work: Reindexing, judge: Judge, current: GenerationRecord, app: App) -> Compared:
     """Ask both builds the same. Raises: GateRefused where the candidate is worse beyond chance."""
     before = await work.reopen(current)
-    own = app.ingest_parts.generation.id
-    judge = make_judge({current.generation.id: before, own: app})
-    compared = compare(await judge(current.generation.id), await judge(own))
+    compared = compare(await judge(before), await judge(app))
     work.event("compared", asdict(compared) | {"worse": compared.worse})
     if compared.worse:
         raise GateRefused(

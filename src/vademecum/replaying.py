@@ -6,12 +6,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
-from vademecum.answer.pipeline import answer
+from vademecum.answer.pipeline import answer, whole
 from vademecum.answer.record import answer_record, retrieval_record
 from vademecum.answer.write import AnswerParts
 from vademecum.errors import ConversationNotFound, UsageError
 from vademecum.evaluate.replay import Now, compared_answer, compared_search, versions_that_differ
-from vademecum.model.answer import Done
 from vademecum.model.conversation import Turn
 from vademecum.model.filter import Filter
 from vademecum.model.filter_json import parse_filter
@@ -194,10 +193,7 @@ async def _answered(
     )
     talk = replace(parts.answer.talk, records=_Unkept(parts.records))
     fresh = replace(parts.answer, reuse=None, talk=talk)
-    async for event in answer(fresh, scope, ask):
-        if isinstance(event, Done):
-            return answer_record(event.answer, (), fresh.versions)
-    raise RuntimeError("the answer had no end")
+    return answer_record(await whole(answer(fresh, scope, ask)), (), fresh.versions)
 
 
 async def _said_before(parts: ReplayParts, scope: Scope, trace: Trace) -> tuple[Turn, ...]:

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -125,6 +125,7 @@ class Wiring:
         *,
         show_unsupported: bool,
     ) -> AnswerParts:
+        versions = self.versions(search, temperature, show_unsupported=show_unsupported)
         return AnswerParts(
             retrieve=self.retrieve(search),
             talk=self.talk(),
@@ -134,8 +135,8 @@ class Wiring:
             temperature=temperature,
             show_unsupported=show_unsupported,
             memory=memory,
-            reuse=self.reuse(reuse),
-            versions=self.versions(search, temperature, show_unsupported=show_unsupported),
+            reuse=self.reuse(reuse, versions),
+            versions=versions,
         )
 
     def versions(
@@ -157,16 +158,14 @@ class Wiring:
             "answer.show_unsupported": show_unsupported,
         }
 
-    def reuse(self, rules: ReuseRules | None) -> ReuseParts | None:
+    def reuse(self, rules: ReuseRules | None, versions: Mapping[str, Any]) -> ReuseParts | None:
+        """Return what giving an answer again needs: it depends on all settings and `versions`."""
         if rules is None:
             return None
-        model = self.models.language_model
-        # A new release may write another answer to the same question.
-        depends = (version("vademecum"), rules.settings, self.generation, model and model.name)
         return ReuseParts(
             store=PostgresKeptAnswers(self.catalogue.pool),
             documents=self.catalogue.documents,
-            fingerprint=repr(depends),
+            fingerprint=repr((rules.settings, versions)),
             lasts=rules.lasts,
             most=rules.most,
         )

@@ -17,7 +17,7 @@ from rebuilding import NEW, OLD, Slow, another, app_over, rebuilding
 from support import MISCOUNTED, OPERATOR, Bench, make_bench, paragraphs, source
 
 from vademecum.answer.fold import tend_conversation
-from vademecum.app import follow
+from vademecum.app import App, follow
 from vademecum.errors import GateRefused, IndexSwitched, ReindexBusy, UsageError
 from vademecum.evaluate.golden import GoldenQuestion, golden_of
 from vademecum.ingest.pipeline import ingest_revision
@@ -31,6 +31,7 @@ from vademecum.model.principal import Scope
 from vademecum.postgres.generation.store import PostgresGenerations
 from vademecum.postgres.pool import Pool
 from vademecum.reindexing import (
+    Judge,
     Reindexing,
     drop_old,
     drop_retired,
@@ -327,7 +328,7 @@ async def test_the_gate_refuses_a_worse_build_and_lets_an_equal_one_pass(
         pool, tmp_path, models(noise), event=lambda name, facts: events.append((name, facts))
     )
     with pytest.raises(GateRefused, match="worse"):
-        await reindex(work, lambda apps: _dense_judge(apps, asked))
+        await reindex(work, _dense_judge(asked))
     (compared,) = [facts for name, facts in events if name == "compared"]
     assert compared["current"] == 1.0
     assert compared["candidate"] < 0.5
@@ -346,13 +347,13 @@ async def test_the_gate_refuses_a_worse_build_and_lets_an_equal_one_pass(
     assert await states(pool) == {old: "retired", done.generation: "current"}
 
 
-def _dense_judge(apps: Any, asked: Sequence[GoldenQuestion]) -> Any:
+def _dense_judge(asked: Sequence[GoldenQuestion]) -> Judge:
     """Vectors alone: words would find what noise does not."""
 
-    async def judge(generation: int) -> dict[str, float]:
+    async def judge(app: App) -> dict[str, float]:
         scores = {}
         for one in asked:
-            found = await apps[generation].search(one.question, scope=OPERATOR, k=10, mode="dense")
+            found = await app.search(one.question, scope=OPERATOR, k=10, mode="dense")
             uris = {passage.source.uri for passage in found.retrieval.passages}
             scores[one.id] = float(bool(uris & {relevant.document for relevant in one.relevant}))
         return scores

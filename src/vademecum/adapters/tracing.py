@@ -186,6 +186,18 @@ def open_tracing(environment: Mapping[str, str]) -> Tracing:
     return OtelTracing(provider)
 
 
+@contextmanager
+def _ending(noted: Noted) -> Iterator[None]:
+    """End a stretch with the block, and say what went wrong in it."""
+    try:
+        yield
+    except VademecumError as error:
+        noted.failed(error.code)
+        raise
+    finally:
+        noted.end()
+
+
 class TracedModel:
     """A LanguageModel each of whose requests is noted: model, tokens, how it ended."""
 
@@ -209,7 +221,7 @@ class TracedModel:
             asked["gen_ai.request.temperature"] = prompt.temperature
         # Not the current one: a generator may be closed from elsewhere.
         noted = self._tracing.begin(f"chat {model}", asked, "client")
-        try:
+        with _ending(noted):
             async with aclosing(self._model.stream(prompt)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Usage):
@@ -218,11 +230,6 @@ class TracedModel:
                             gen_ai__usage__output_tokens=piece.completion_tokens,
                         )
                     yield piece
-        except VademecumError as error:
-            noted.failed(error.code)
-            raise
-        finally:
-            noted.end()
 
 
 class TracedEmbedder:
@@ -249,14 +256,8 @@ class TracedEmbedder:
             "gen_ai.embeddings.dimension.count": space.dimension,
             "vademecum.texts": len(texts),
         }
-        noted = self._tracing.begin(f"embeddings {space.model}", asked, "client")
-        try:
+        with _ending(self._tracing.begin(f"embeddings {space.model}", asked, "client")):
             return await self._embedder.embed(texts, role)
-        except VademecumError as error:
-            noted.failed(error.code)
-            raise
-        finally:
-            noted.end()
 
 
 def _named(name: str) -> tuple[str, str]:

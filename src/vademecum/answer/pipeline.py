@@ -64,6 +64,15 @@ async def answer(parts: AnswerParts, scope: Scope, ask: Ask) -> AsyncGenerator[E
             await stop(parts.talk, scope, talk, draft.kept)
 
 
+async def whole(events: AsyncGenerator[Event, None]) -> Answer:
+    """Return the answer at the end of its events."""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Done):
+                return event.answer
+    raise RuntimeError("the answer had no end")
+
+
 def _events(
     parts: AnswerParts, scope: Scope, ask: Ask, talk: Talk, draft: Draft
 ) -> AsyncGenerator[Event, None]:

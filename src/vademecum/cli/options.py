@@ -95,6 +95,10 @@ Labels = Annotated[
     list[str] | None,
     typer.Option("--labels", metavar="LABEL", help="a label that the principal has; repeatable"),
 ]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="a setting for this time; repeatable"),
+]
 Collection = Annotated[
     list[str] | None,
     typer.Option("-c", "--collection", metavar="NAME", help="only this collection; repeatable"),

@@ -12,10 +12,11 @@ import typer
 from vademecum.adapters.chunkers.choose import STRATEGIES
 from vademecum.app import open as open_app
 from vademecum.cli.documents import with_catalogue
+from vademecum.cli.eval.run import read_file
 from vademecum.cli.options import COMMON
 from vademecum.cli.output import Work, err, escape, out, print_json, working
-from vademecum.errors import DocumentNotFound, SourceNotFound, UsageError
-from vademecum.evaluate.golden import GoldenQuestion, read_golden
+from vademecum.errors import DocumentNotFound, UsageError
+from vademecum.evaluate.golden import GoldenQuestion
 from vademecum.evaluate.plan import advice
 from vademecum.model.principal import Scope
 from vademecum.planning import measure
@@ -63,7 +64,7 @@ def reindex(
     if chunker is not None and chunker not in (*STRATEGIES, _AS_SET):
         names = ", ".join((*STRATEGIES, _AS_SET))
         raise UsageError(f"there is no chunker {chunker!r}", hint=f"use {names}")
-    asked = _golden(gate) if gate else None
+    asked = read_file(gate).questions if gate else None
     if chunker is None or embedding is not None or asked is not None:
         done = asyncio.run(_reindex(embedding, asked, yes=yes))
         _show(done, "built again")
@@ -162,13 +163,6 @@ def _estimated(expected: Estimate) -> str:
     if expected.price is not None:
         parts.append(f"price {expected.price:,.2f}")
     return ("goes on: " if expected.resumed else "to do: ") + "; ".join(parts)
-
-
-def _golden(path: Path) -> tuple[GoldenQuestion, ...]:
-    try:
-        return read_golden(path.read_bytes(), path.name).questions
-    except OSError as error:
-        raise SourceNotFound(f"{path} cannot be read", hint="check the path") from error
 
 
 def _show(done: Reindexed | None, what: str) -> None:

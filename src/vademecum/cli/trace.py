@@ -14,12 +14,12 @@ from rich.table import Table
 
 from vademecum.app import open as open_app
 from vademecum.cli.documents import with_catalogue
-from vademecum.cli.options import COMMON, As, Labels, scope_of
+from vademecum.cli.ingest import pair
+from vademecum.cli.options import COMMON, As, Labels, Set, scope_of
 from vademecum.cli.output import escape, out, print_json, working
 from vademecum.errors import UsageError
 from vademecum.evaluate.replay import summary
 from vademecum.interface import replay_json
-from vademecum.model.filter_json import read_pair
 from vademecum.model.ids import TraceId
 from vademecum.model.principal import Scope
 from vademecum.model.replay import Moved, Replay
@@ -60,12 +60,6 @@ def explain(
         out.print(f"[dim]{times}; confidence {search['abstain']['confidence']:.2f}[/]")
 
 
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="with this setting; repeatable"),
-]
-
-
 def replay(
     trace: Annotated[
         str | None, typer.Argument(metavar="TRACE", help="the id that an answer gave")
@@ -82,7 +76,7 @@ def replay(
     if (trace is None) == (day is None):
         raise UsageError("give a trace, or --day", hint="each search and answer prints its trace")
     scope = scope_of(principal, labels)
-    flags = dict(read_pair(one) for one in settings or ())
+    flags = dict(pair(one) for one in settings or ())
     done = asyncio.run(_replayed(_id(trace) if trace else None, day, scope, flags))
     if trace is not None:
         print_json(replay_json(done[0])) if COMMON.json else _show(done[0])

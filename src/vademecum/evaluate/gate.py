@@ -1,14 +1,11 @@
 """Is one build of the index worse than another, by more than chance?"""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import fsum
 
 from vademecum.errors import UsageError
 from vademecum.evaluate.bootstrap import interval
-
-# Scores of one build, question by question: id -> 0..1, higher is better.
-Judge = Callable[[int], Awaitable[Mapping[str, float]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

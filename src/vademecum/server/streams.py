@@ -15,7 +15,7 @@ from vademecum import interface
 from vademecum.adapters.language_models.metered import METER, Meter
 from vademecum.adapters.tracing import Noted, Tracing, stages
 from vademecum.errors import ServiceAway, Unauthenticated, VademecumError
-from vademecum.model.answer import Answer, Done, Event
+from vademecum.model.answer import Done, Event
 from vademecum.model.key import Caller
 from vademecum.model.serving.spending import UnderWay
 from vademecum.server.allowance import Allowance
@@ -219,15 +219,6 @@ async def _write(
         await queue.put(VademecumError("something broke inside", hint="see the log"))
     else:
         await queue.put(None)
-
-
-async def whole(events: AsyncGenerator[Event, None]) -> Answer:
-    """Return the answer at the end of its events."""
-    async with aclosing(events):
-        async for event in events:
-            if isinstance(event, Done):
-                return event.answer
-    raise RuntimeError("the answer had no end")
 
 
 async def framed(

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from vademecum.app import open as open_app
 from vademecum.cli.ingest import pair
-from vademecum.cli.options import COMMON, Collection
+from vademecum.cli.options import COMMON, Collection, Set
 from vademecum.cli.output import err, escape, out, print_json, working
 from vademecum.errors import InvalidSetting, SourceNotFound, UsageError
 from vademecum.evaluate import plot as pictures
@@ -36,10 +36,7 @@ _SHORT = ("recall@5", "ndcg@10", "mrr", "citation_precision", "relevance", "judg
 def run(
     golden: Annotated[Path, typer.Argument(metavar="GOLDEN", help="JSON lines, or TOML")],
     collection: Collection = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="a setting of this run; repeatable"),
-    ] = None,
+    set_: Set = None,
     gate: Annotated[
         list[str] | None,
         typer.Option("--gate", metavar="NAME>=VALUE", help="fail below this; repeatable"),

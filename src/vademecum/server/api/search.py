@@ -7,6 +7,7 @@ from fastapi import Request
 from starlette.responses import Response, StreamingResponse
 
 from vademecum import interface
+from vademecum.answer.pipeline import whole
 from vademecum.errors import UsageError
 from vademecum.model.answer import Answer, Event
 from vademecum.model.ids import ConversationId
@@ -16,7 +17,7 @@ from vademecum.server.leaving import unless_gone
 from vademecum.server.problems import Json
 from vademecum.server.routes import Routes
 from vademecum.server.service import Calling, Seeing, Service, Serving
-from vademecum.server.streams import framed, whole
+from vademecum.server.streams import framed
 
 routes = Routes()
 EVENTS = "text/event-stream"

@@ -12,6 +12,7 @@ from fastapi import Request
 from starlette.responses import Response, StreamingResponse
 
 from vademecum import interface
+from vademecum.answer.pipeline import whole
 from vademecum.answer.unknown import reply_language
 from vademecum.errors import UsageError, VademecumError
 from vademecum.model.answer import Answer, Checked, Done, Event
@@ -25,7 +26,6 @@ from vademecum.server.leaving import unless_gone
 from vademecum.server.problems import Json, openai_error
 from vademecum.server.routes import MEGABYTE, Routes
 from vademecum.server.service import Calling, Seeing, Service, Serving
-from vademecum.server.streams import whole
 
 routes = Routes()
 EVERY_COLLECTION = "vademecum"

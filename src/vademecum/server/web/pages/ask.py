@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData
 from starlette.responses import Response, StreamingResponse
 
+from vademecum.answer.pipeline import whole
 from vademecum.errors import UsageError, VademecumError
 from vademecum.model.answer import Checked, Done, Event, Retrieved
 from vademecum.model.conversation import Conversation
@@ -22,7 +23,7 @@ from vademecum.server.forms import AskForm
 from vademecum.server.leaving import unless_gone
 from vademecum.server.routes import KILOBYTE, Routes
 from vademecum.server.service import Calling, Seeing, Service, Serving
-from vademecum.server.streams import frame, whole
+from vademecum.server.streams import frame
 from vademecum.server.web.site import fragment, language_of, page, see, wants_events
 from vademecum.server.web.threads import Exchange, offers_in, open_thread
 from vademecum.server.web.views import answer_view, checked_view, sources_of
