@@ -19,6 +19,11 @@ def test_wrong_words(vade: Any) -> None:
     vade.fails("ingest", "x", "--meta", "novalue", status=2, code="usage")
     vade.fails("ask", "x", "--conversation", "not-an-id", status=2, code="usage")
     vade.fails("explain", "not-an-id", status=2, code="usage")
+    vade.fails("replay", status=2, code="usage")
+    vade.fails("replay", "not-an-id", status=2, code="usage")
+    vade.fails("replay", "--day", "2026-01-01", "--set", "novalue", status=2, code="usage")
+    vade.fails("replay", "--day", "2026-01-01", "--set", "search.fuson=x", status=2,
+               code="setting-unknown")  # fmt: skip
 
 
 def test_a_missing_source(vade: Any) -> None:
