@@ -35,6 +35,7 @@ from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
+from vademecum.ports.reranker import Reranker
 from vademecum.postgres.conversation.turns import PostgresTurns
 from vademecum.postgres.index import PostgresIndex
 from vademecum.postgres.learning import PostgresLearning
@@ -62,6 +63,7 @@ class Models:
     encoder: TokenEncoder
     language_model: LanguageModel | None
     counter: TokenCounter
+    reranker: Reranker | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +109,7 @@ class Wiring:
             encoder=self.models.encoder,
             clock=SystemClock(),
             ranking=rules.ranking,
+            reranker=self.models.reranker,
         )
 
     def talk(self) -> TalkParts:
@@ -162,7 +165,14 @@ class Wiring:
             return None
         model = self.models.language_model
         # A new release may write another answer to the same question.
-        depends = (version("vademecum"), rules.settings, self.generation, model and model.name)
+        reranker = self.models.reranker
+        depends = (
+            version("vademecum"),
+            rules.settings,
+            self.generation,
+            model and model.name,
+            reranker and reranker.name,
+        )
         return ReuseParts(
             store=PostgresKeptAnswers(self.catalogue.pool),
             documents=self.catalogue.documents,
@@ -244,6 +254,7 @@ class Opened:
     tracing: Tracing
     stack: AsyncExitStack
     embedders: dict[str, Embedder]
+    reranker: Reranker | None
 
     async def embedder(self, name: str) -> Embedder:
         """Return the model of a name as `models.embedding` takes it. Raises: what opening it
@@ -271,6 +282,9 @@ async def opened(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterator[Opened
         encoder, language_model = await local, await written
         await warming
         ocr = await asyncio.to_thread(opening.recognition_languages, settings.ingest.ocr)
+        reranker = await asyncio.to_thread(opening.open_reranker, settings)
+        if reranker is not None:
+            stack.push_async_callback(reranker.aclose)
         parser = ChildParser(ocr=ocr)
         stack.push_async_callback(parser.aclose)
         tracing = open_tracing(os.environ)
@@ -284,4 +298,5 @@ async def opened(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterator[Opened
             tracing=tracing,
             stack=stack,
             embedders={LOCAL_E5: encoder},
+            reranker=reranker,
         )
