@@ -127,6 +127,7 @@ class Wiring:
         temperature: float | None,
         *,
         show_unsupported: bool,
+        best_at_ends: bool,
     ) -> AnswerParts:
         return AnswerParts(
             retrieve=self.retrieve(search),
@@ -136,13 +137,21 @@ class Wiring:
             counter=self.models.counter,
             temperature=temperature,
             show_unsupported=show_unsupported,
+            best_at_ends=best_at_ends,
             memory=memory,
             reuse=self.reuse(reuse),
-            versions=self.versions(search, temperature, show_unsupported=show_unsupported),
+            versions=self.versions(
+                search, temperature, show_unsupported=show_unsupported, best_at_ends=best_at_ends
+            ),
         )
 
     def versions(
-        self, search: SearchRules, temperature: float | None, *, show_unsupported: bool
+        self,
+        search: SearchRules,
+        temperature: float | None,
+        *,
+        show_unsupported: bool,
+        best_at_ends: bool,
     ) -> dict[str, Any]:
         """Return what a result depends on beside the documents, as traces name it: settings by
         their dotted keys."""
@@ -158,6 +167,8 @@ class Wiring:
             **search.ranking.named,
             "answer.temperature": temperature,
             "answer.show_unsupported": show_unsupported,
+            # Named only where it is on, so that a trace of before differs in nothing.
+            **({"answer.best_at_ends": True} if best_at_ends else {}),
         }
 
     def reuse(self, rules: ReuseRules | None) -> ReuseParts | None:

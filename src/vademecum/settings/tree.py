@@ -143,6 +143,10 @@ class AnswerSettings(_Section):
     show_unsupported: bool = Field(
         default=False, description="show, marked, what no source supports"
     )
+    best_at_ends: bool = Field(
+        default=False,
+        description="give a language model the best sources first and last, not best first",
+    )
 
 
 class CacheSettings(_Section):
