@@ -252,3 +252,17 @@ async def test_the_trace_names_the_reranker_and_a_replay_without_it(
     off = await bench.app.replay(found.trace_id, scope=OPERATOR, ranking=replace(own, rerank=False))
     assert "models.reranker" in {version.name for version in off.versions}
     assert {moved.why for search in off.searches for moved in search.moved} == {"setting"}
+
+
+async def test_what_is_off_by_default_is_named_in_no_trace(
+    pool: Pool, database_url: str, folder: Path
+) -> None:
+    usual = (await make_bench(pool, database_url, folder)).app.answer_parts
+    assert not {"answer.best_at_ends", "search.per_document"} & usual.versions.keys()
+    assert not usual.best_at_ends
+    capped = replace(DEFAULT_SEARCH, ranking=replace(DEFAULT_SEARCH.ranking, per_document=1))
+    other = await make_bench(pool, database_url, folder, search=capped, best_at_ends=True)
+    parts = other.app.answer_parts
+    assert parts.best_at_ends
+    assert parts.versions["answer.best_at_ends"] is True
+    assert parts.versions["search.per_document"] == 1

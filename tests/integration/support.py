@@ -195,6 +195,7 @@ async def make_bench(
     tracing: Tracing = NO_TRACING,
     search: SearchRules = DEFAULT_SEARCH,
     reranker: Reranker | None = None,
+    best_at_ends: bool = False,
 ) -> Bench:
     """Compose what `vademecum.app` composes, over `pool`, with the hash embedder."""
     embedder = embedder or HashEmbedder()
@@ -218,6 +219,7 @@ async def make_bench(
         tracing=tracing,
         search=search,
         reranker=reranker,
+        best_at_ends=best_at_ends,
     )
     if app.learn_parts is not None:
         learning = PostgresLearning(pool, quiet=quiet)
