@@ -53,7 +53,8 @@ class Ranking:
 
     `reranker` names what reranks: late interaction, or a Reranker behind it. That one is asked
     about the best `rerank_first` where the best leads by less than `rerank_lead` standard
-    deviations. Of one document at most `per_document` passages are found, 0 for any number.
+    deviations. Of one document at most `per_document` passages are found among the candidates that
+    are confirmed, 0 for any number.
     """
 
     fusion: Fusion
