@@ -321,8 +321,9 @@ async def _by_texts(
         return signals
     first = list(signals)[: ranking.rerank_first]
     texts = [confirmed[item].chunk.embedded_text for item in first]
+    unknown: list[float | None] = [None] * len(texts)
     scores = await notes.timed(
-        RERANKER, _scored(reranker, asked, texts), [None] * len(texts), ranking.leg_seconds
+        RERANKER, _scored(reranker, asked, texts), unknown, ranking.leg_seconds
     )
     found = {item: score for item, score in zip(first, scores, strict=True) if score is not None}
     return by_texts(signals, found, ranking.rerank_first)
