@@ -11,6 +11,7 @@ T = TypeVar("T", bound=Hashable)
 MAXSIM = "local:maxsim"
 # So many were blended where it was measured (RANKING, section 7).
 RERANK_FIRST = 10
+# Chosen and not yet measured: `benchmarks/reranker.py` tells what is asked and gained at each lead.
 RERANK_LEAD = 1.0
 # With fewer scores their spread says nothing.
 _FEWEST = 10
