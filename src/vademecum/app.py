@@ -69,6 +69,7 @@ from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer, is_one_model
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
+from vademecum.ports.reranker import Reranker
 from vademecum.postgres.generation.store import (
     PostgresGenerations,
     check_readable,
@@ -474,11 +475,13 @@ def app_over(parts: Opened, generation: IndexGeneration, embedder: Embedder) -> 
         counter=BpeCounter(),
         temperature=settings.answer.temperature,
         show_unsupported=settings.answer.show_unsupported,
-        search=opening.search_rules(settings),
+        best_at_ends=settings.answer.best_at_ends,
+        search=opening.search_rules(settings, parts.reranker),
         keep=opening.keep_rules(settings),
         memory=opening.memory_rules(settings, embedder.space),
         reuse=opening.reuse_rules(settings),
         tracing=parts.tracing,
+        reranker=parts.reranker,
     )
     return replace(app, reopen=partial(reopened, parts))
 
@@ -535,11 +538,13 @@ def compose(
     counter: TokenCounter,
     temperature: float | None,
     show_unsupported: bool,
+    best_at_ends: bool = False,
     keep: Keep,
     search: SearchRules = DEFAULT_SEARCH,
     memory: MemoryRules = DEFAULT_MEMORY,
     reuse: ReuseRules | None = None,
     tracing: Tracing = NO_TRACING,
+    reranker: Reranker | None = None,
 ) -> App:
     """Put opened parts together; `open` opens those that the settings name."""
     if language_model is not None:
@@ -554,6 +559,7 @@ def compose(
         encoder=encoder,
         language_model=language_model,
         counter=counter,
+        reranker=reranker,
     )
     wiring = Wiring(catalogue=catalogue, generation=generation, models=models)
     remembered = wiring.memory(memory)
@@ -562,7 +568,12 @@ def compose(
         ingest_parts=wiring.ingest(),
         deliver_parts=wiring.deliver(),
         answer_parts=wiring.answer(
-            search, remembered, reuse, temperature, show_unsupported=show_unsupported
+            search,
+            remembered,
+            reuse,
+            temperature,
+            show_unsupported=show_unsupported,
+            best_at_ends=best_at_ends,
         ),
         own_memories=Memories(parts=remembered),
         memory_upkeep_parts=wiring.memory_upkeep(remembered, memory.keep),

@@ -261,7 +261,7 @@ def _versions(app: App, loaded: Loaded, documents: Sequence[Document]) -> dict[s
         "analyser": generation.analyser,
         "chunker": app.ingest_parts.chunking.fingerprint("default"),
         "fusion": ranking.fusion.method,
-        "reranker": "maxsim" if ranking.rerank else "",
+        "reranker": str(ranking.named["models.reranker"]).removeprefix("local:"),
         "language_model": model.name if model else "",
     }
 

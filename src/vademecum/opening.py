@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.embedders.e5_convert import MODEL_NAME, ModelFiles, ensure_model, open_model
@@ -14,12 +15,16 @@ from vademecum.adapters.embedders.openai_compatible import RemoteEmbedder, open_
 from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import PydanticAiModel, make_language_model
 from vademecum.adapters.providers import split_name
+from vademecum.adapters.rerankers.cross_encoder import CrossEncoder
+from vademecum.adapters.rerankers.http import HttpReranker, make_http_reranker, split_reranker
 from vademecum.errors import InvalidSetting
 from vademecum.ingest.retain import Keep
 from vademecum.memory.upkeep import MemoryKeep
 from vademecum.model.embedding import EmbeddingSpace
 from vademecum.model.index import EXACT_BELOW
 from vademecum.model.memory import KINDS
+from vademecum.ports.reranker import Reranker
+from vademecum.rank.blend import MAXSIM
 from vademecum.rank.memory import E5_SMALL, FLOOR, WHOLE_RANGE, Calibration
 from vademecum.retrieve.fuse import Fusion
 from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking
@@ -173,8 +178,28 @@ def _rule(rule: ChunkingRuleSettings) -> ChunkingRule:
     return ChunkingRule(strategy=rule.strategy, size=rule.size, overlap=rule.overlap)
 
 
-def search_rules(settings: Settings) -> SearchRules:
-    """Return how the settings say to search."""
+def open_reranker(settings: Settings) -> HttpReranker | CrossEncoder | None:
+    """Return what reranks behind late interaction, None where nothing does.
+
+    Raises: InvalidSetting; ModelUnusable for a file that cannot be used.
+    """
+    name, providers = settings.models.reranker, settings.providers
+    if name in ("", MAXSIM):
+        return None
+    kind, rest = split_reranker(name)
+    if kind == "file":
+        return CrossEncoder.load(Path(rest).expanduser(), threads=settings.models.threads)
+    key, address = {
+        "cohere": (providers.cohere_api_key, providers.cohere_base_url),
+        "jina": (providers.jina_api_key, providers.jina_base_url),
+    }.get(kind, (providers.reranker_api_key, None))
+    return make_http_reranker(
+        name, api_key=key.get_secret_value() if key else None, base_url=address
+    )
+
+
+def search_rules(settings: Settings, reranker: Reranker | None = None) -> SearchRules:
+    """Return how the settings say to search, with the reranker that they name."""
     search = settings.search
     fusion = Fusion(method=search.fusion, k=search.fusion_k, dense_weight=search.dense_weight)
     names = frozenset(name.strip() for name in search.filter_keys.split(","))
@@ -183,6 +208,10 @@ def search_rules(settings: Settings) -> SearchRules:
             fusion=fusion,
             rerank=bool(settings.models.reranker),
             leg_seconds=search.leg_seconds,
+            reranker=MAXSIM if reranker is None else reranker.name,
+            rerank_first=search.rerank_first,
+            rerank_lead=search.rerank_lead,
+            per_document=search.per_document,
         ),
         exact_below=search.exact_below,
         filter_keys=names - {""},

@@ -35,6 +35,7 @@ from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
+from vademecum.ports.reranker import Reranker
 from vademecum.postgres.conversation.turns import PostgresTurns
 from vademecum.postgres.index import PostgresIndex
 from vademecum.postgres.learning import PostgresLearning
@@ -62,6 +63,7 @@ class Models:
     encoder: TokenEncoder
     language_model: LanguageModel | None
     counter: TokenCounter
+    reranker: Reranker | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +109,7 @@ class Wiring:
             encoder=self.models.encoder,
             clock=SystemClock(),
             ranking=rules.ranking,
+            reranker=self.models.reranker,
         )
 
     def talk(self) -> TalkParts:
@@ -124,8 +127,11 @@ class Wiring:
         temperature: float | None,
         *,
         show_unsupported: bool,
+        best_at_ends: bool,
     ) -> AnswerParts:
-        versions = self.versions(search, temperature, show_unsupported=show_unsupported)
+        versions = self.versions(
+            search, temperature, show_unsupported=show_unsupported, best_at_ends=best_at_ends
+        )
         return AnswerParts(
             retrieve=self.retrieve(search),
             talk=self.talk(),
@@ -134,13 +140,19 @@ class Wiring:
             counter=self.models.counter,
             temperature=temperature,
             show_unsupported=show_unsupported,
+            best_at_ends=best_at_ends,
             memory=memory,
             reuse=self.reuse(reuse, versions),
             versions=versions,
         )
 
     def versions(
-        self, search: SearchRules, temperature: float | None, *, show_unsupported: bool
+        self,
+        search: SearchRules,
+        temperature: float | None,
+        *,
+        show_unsupported: bool,
+        best_at_ends: bool,
     ) -> dict[str, Any]:
         """Return what a result depends on beside the documents, as traces name it: settings by
         their dotted keys."""
@@ -156,6 +168,8 @@ class Wiring:
             **search.ranking.named,
             "answer.temperature": temperature,
             "answer.show_unsupported": show_unsupported,
+            # Named only where it is on, so that a trace of before differs in nothing.
+            **({"answer.best_at_ends": True} if best_at_ends else {}),
         }
 
     def reuse(self, rules: ReuseRules | None, versions: Mapping[str, Any]) -> ReuseParts | None:
@@ -243,6 +257,7 @@ class Opened:
     tracing: Tracing
     stack: AsyncExitStack
     embedders: dict[str, Embedder]
+    reranker: Reranker | None
 
     async def embedder(self, name: str) -> Embedder:
         """Return the model of a name as `models.embedding` takes it. Raises: what opening it
@@ -270,6 +285,9 @@ async def opened(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterator[Opened
         encoder, language_model = await local, await written
         await warming
         ocr = await asyncio.to_thread(opening.recognition_languages, settings.ingest.ocr)
+        reranker = await asyncio.to_thread(opening.open_reranker, settings)
+        if reranker is not None:
+            stack.push_async_callback(reranker.aclose)
         parser = ChildParser(ocr=ocr)
         stack.push_async_callback(parser.aclose)
         tracing = open_tracing(os.environ)
@@ -283,4 +301,5 @@ async def opened(loaded: Loaded, *, tell: Tell = silent) -> AsyncIterator[Opened
             tracing=tracing,
             stack=stack,
             embedders={LOCAL_E5: encoder},
+            reranker=reranker,
         )

@@ -61,7 +61,7 @@ def test_search_gives_exact_spans(vade: Any, ingested: Any) -> None:
     assert text[first["start"] : first["end"]] == first["text"]
     assert set(first["signals"]) == {
         "dense", "dense_rank", "keyword", "keyword_rank", "keyword_share", "ngram_share",
-        "fused", "maxsim", "final",
+        "fused", "maxsim", "reranked", "final",
     }  # fmt: skip
     assert {"query", "passages", "abstain", "degraded", "timings_ms", "trace_id"} <= set(found)
     assert len(found["passages"]) == 2

@@ -17,9 +17,10 @@ from vademecum.ingest.retain import Keep
 from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
 from vademecum.model.ids import ConversationId, DocumentId, RevisionId, new_uuid
 from vademecum.model.principal import Scope
-from vademecum.opening import ReuseRules
+from vademecum.opening import DEFAULT_SEARCH, ReuseRules, SearchRules
 from vademecum.ports.language_model import LanguageModel
 from vademecum.ports.parser import Parser
+from vademecum.ports.reranker import Reranker
 from vademecum.ports.store import Accepted
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.generation.store import current_generation
@@ -192,6 +193,9 @@ async def make_bench(
     quiet: float = QUIET_SECONDS,
     reuse: ReuseRules | None = None,
     tracing: Tracing = NO_TRACING,
+    search: SearchRules = DEFAULT_SEARCH,
+    reranker: Reranker | None = None,
+    best_at_ends: bool = False,
 ) -> Bench:
     """Compose what `vademecum.app` composes, over `pool`, with the hash embedder."""
     embedder = embedder or HashEmbedder()
@@ -213,6 +217,9 @@ async def make_bench(
         keep=Keep(revisions=keep_revisions, changes=None, traces=None),
         reuse=reuse,
         tracing=tracing,
+        search=search,
+        reranker=reranker,
+        best_at_ends=best_at_ends,
     )
     if app.learn_parts is not None:
         learning = PostgresLearning(pool, quiet=quiet)

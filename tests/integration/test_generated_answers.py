@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +12,7 @@ from vademecum.adapters.language_models.bpe import BpeCounter
 from vademecum.adapters.language_models.pydantic_ai import make_language_model
 from vademecum.answer.converse import TalkParts
 from vademecum.answer.pipeline import answer
+from vademecum.answer.prompt import SYSTEM
 from vademecum.answer.write import AnswerParts
 from vademecum.errors import EmbeddingInvalid
 from vademecum.model.answer import Answer, Checked, Done, Event, Retrieved, Usage
@@ -283,3 +285,18 @@ async def test_where_nothing_is_found_the_model_is_not_asked() -> None:
     assert isinstance(events[-1], Done)
     assert events[-1].answer.abstained
     assert model.prompts == []
+
+
+async def test_the_best_sources_stand_at_both_ends_where_that_is_set() -> None:
+    texts = [f"A refund for a ticket takes {n} days." for n in range(5, 10)]
+    orders = []
+    for best_at_ends in (False, True):
+        model = ScriptedModel(["I don't know."])
+        parts = replace(await make_parts(model, *texts), best_at_ends=best_at_ends)
+        events, _ = await ask(parts)
+        assert isinstance(events[0], Retrieved)
+        [prompt] = [p for p in model.prompts if p.system == SYSTEM]
+        found = [p.source.chunk.text for p in events[0].passages]
+        order = sorted(range(len(found)), key=lambda n: prompt.user.index(found[n]))
+        orders.append([n + 1 for n in order])
+    assert orders == [[1, 2, 3, 4, 5], [1, 3, 5, 4, 2]]

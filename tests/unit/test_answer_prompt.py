@@ -12,6 +12,7 @@ from vademecum.answer.budget import (
     HISTORY_TOKENS,
     MOST_ANSWER_TOKENS,
     SYSTEM_TOKENS,
+    at_ends,
 )
 from vademecum.answer.prompt import SYSTEM, build
 from vademecum.model.conversation import Past, Turn
@@ -54,6 +55,25 @@ def test_whole_passages_are_dropped_from_the_worst() -> None:
     assert [passage.rank for passage in sources.values()] == [1, 2, 3, 4]
     assert prompt.user.count(words(450)) == 4
     assert 1_800 < COUNTER.count(context(prompt)) <= CONTEXT_TOKENS
+
+
+def test_the_best_may_stand_at_both_ends_with_the_worst_dropped_before() -> None:
+    passages = [make_passage(words(350, f" {n}."), rank=n, at=n * 1_000) for n in range(1, 8)]
+    made = build("What?", passages, COUNTER, 0.7, best_at_ends=True)
+    assert [passage.rank for passage in made.sources.values()] == [1, 3, 5, 4, 2]
+    assert list(made.sources) == [1, 2, 3, 4, 5]
+    places = [made.prompt.user.index(f" {rank}.\n") for rank in (1, 3, 5, 4, 2)]
+    assert places == sorted(places)
+    assert COUNTER.count(context(made.prompt)) <= CONTEXT_TOKENS
+    usual = build("What?", passages, COUNTER, 0.7)
+    assert [passage.rank for passage in usual.sources.values()] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("count", "order"), [(0, []), (1, [1]), (2, [1, 2]), (3, [1, 3, 2]), (6, [1, 3, 5, 6, 4, 2])]
+)
+def test_the_worst_stand_in_the_middle(count: int, order: list[int]) -> None:
+    assert at_ends(range(1, count + 1)) == order
 
 
 @pytest.mark.parametrize("size", [1, 5, 17, 40, 99])

@@ -53,6 +53,7 @@ def test_a_search_by_id_with_every_signal() -> None:
                     "ngram_share": None,
                     "fused": 0.9,
                     "maxsim": None,
+                    "reranked": None,
                     "final": 0.9,
                 },
             }

@@ -12,9 +12,11 @@ from vademecum.model.ids import DocumentId
 from vademecum.model.passage import ConfirmedChunk, Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.query import Query
+from vademecum.rank.blend import RERANK_LEAD
 from vademecum.retrieve.pipeline import DEFAULT_RANKING, RetrieveParts, retrieve
 from vademecum.testing.embedders import Fault, HashEmbedder
 from vademecum.testing.passages import make_passage
+from vademecum.testing.rerankers import RerankFault, ScriptedReranker
 from vademecum.testing.stores import Shelf
 
 OPERATOR = Scope.for_operator("default")
@@ -167,3 +169,121 @@ async def test_equal_passages_come_by_id() -> None:
 def test_a_negative_k_is_refused() -> None:
     with pytest.raises(ValueError, match="k must not be negative: -1"):
         query("x", k=-1)
+
+
+# Behind late interaction, a reranker
+
+QUESTION = "When do the doors open?"
+
+
+async def test_a_reranker_reads_the_first_texts_and_changes_their_order() -> None:
+    parts, _ = await parts_over(*map(source, TEXTS))
+    before = await retrieve(parts, OPERATOR, query(QUESTION))
+    assert uris(before)[0] == "doors"
+    second = uris(before)[1]
+    reranker = ScriptedReranker(
+        lambda _, text: (TEXTS[second] in text) - float(TEXTS["doors"] in text)
+    )
+    ranking = replace(parts.ranking, rerank_first=3)
+    found = await retrieve(
+        replace(parts, reranker=reranker, ranking=ranking), OPERATOR, query(QUESTION)
+    )
+    [(asked, texts)] = reranker.calls
+    assert asked == QUESTION
+    assert texts == tuple(p.source.chunk.embedded_text for p in before.passages[:3])
+    # The best has z <= 1.41 - 1.22, the second z >= -0.71 + 1.22.
+    assert uris(found) == [second, "doors", *uris(before)[2:]]
+    assert [p.signals.reranked for p in found.passages] == [1.0, -1.0, 0.0, None]
+    assert [p.score for p in found.passages] == [p.signals.final for p in found.passages]
+    assert found.fusion["reranker"] == "testing:scripted"
+    assert found.fusion["asked"] is True
+    assert set(found.timings_ms) - set(before.timings_ms) == {"reranker"}
+    assert found.degraded == ()
+    assert found.abstention == before.abstention
+
+
+async def test_where_the_best_leads_clearly_nobody_is_asked() -> None:
+    parts, _ = await parts_over(
+        source("doors"),
+        *(
+            replace(
+                make_passage(f"Row {n} of the upper gallery has a rail.", uri=f"row{n}").source,
+                collection="default",
+            )
+            for n in range(12)
+        ),
+    )
+    reranker = ScriptedReranker()
+    parts = replace(parts, reranker=reranker)
+    found = await retrieve(parts, OPERATOR, query(QUESTION))
+    assert uris(found)[0] == "doors"
+    assert reranker.calls == []
+    assert found.fusion["asked"] is False
+    always = replace(parts, ranking=replace(parts.ranking, rerank_lead=100.0))
+    assert (await retrieve(always, OPERATOR, query(QUESTION))).fusion["asked"] is True
+    assert len(reranker.calls) == 1
+
+
+@pytest.mark.parametrize("mode", ["dense", "keyword"])
+async def test_a_leg_by_itself_is_not_reranked(mode: str) -> None:
+    parts, _ = await parts_over(*map(source, TEXTS))
+    reranker = ScriptedReranker()
+    await retrieve(replace(parts, reranker=reranker), OPERATOR, query("the", mode=mode))
+    assert reranker.calls == []
+
+
+async def test_where_reranking_is_off_the_reranker_is_too() -> None:
+    parts, _ = await parts_over(*map(source, TEXTS))
+    reranker = ScriptedReranker()
+    off = replace(parts.ranking, rerank=False, reranker=reranker.name)
+    found = await retrieve(
+        replace(parts, reranker=reranker, ranking=off), OPERATOR, query(QUESTION)
+    )
+    assert reranker.calls == []
+    assert off.named["models.reranker"] == ""
+    assert "reranker" not in found.fusion
+
+
+async def test_a_reranker_that_fails_otherwise_is_not_hidden() -> None:
+    parts, _ = await parts_over(*map(source, TEXTS))
+
+    def fault(_query: str, _text: str) -> float:
+        raise ValueError("ours")
+
+    with pytest.raises(ValueError, match="ours"):
+        await retrieve(replace(parts, reranker=ScriptedReranker(fault)), OPERATOR, query(QUESTION))
+
+
+@pytest.mark.parametrize("fault", [RerankFault(nan=1), RerankFault(drop=1)])
+async def test_scores_that_are_not_whole_change_nothing(fault: RerankFault) -> None:
+    parts, _ = await parts_over(*map(source, TEXTS))
+    before = await retrieve(parts, OPERATOR, query(QUESTION))
+    reranker = ScriptedReranker(faults={1: fault})
+    found = await retrieve(replace(parts, reranker=reranker), OPERATOR, query(QUESTION))
+    assert found.passages == before.passages
+    assert found.degraded == ("reranker: model-unusable",)
+
+
+def test_the_ranking_names_what_it_depends_on() -> None:
+    assert DEFAULT_RANKING.named["models.reranker"] == "local:maxsim"
+    assert not {"search.rerank_first", "search.per_document"} & DEFAULT_RANKING.named.keys()
+    other = replace(DEFAULT_RANKING, reranker="cohere:x", rerank_first=20, per_document=2)
+    assert other.named["models.reranker"] == "cohere:x"
+    assert other.named["search.rerank_first"] == 20
+    assert other.named["search.rerank_lead"] == RERANK_LEAD
+    assert other.named["search.per_document"] == 2
+
+
+async def test_of_one_document_at_most_so_many_are_found() -> None:
+    same = [make_passage(text, uri="rules", at=1000 * n).source
+            for n, text in enumerate(TEXTS.values())]  # fmt: skip
+    other = replace(make_passage("The doors of the shop are green.", uri="shop").source)
+    parts, _ = await parts_over(*same, other)
+    capped = replace(parts, ranking=replace(parts.ranking, per_document=1))
+    for mode in ("hybrid", "dense"):
+        whole = await retrieve(parts, OPERATOR, query(QUESTION, mode=mode))
+        found = await retrieve(capped, OPERATOR, query(QUESTION, mode=mode))
+        assert sorted(uris(found)) == ["rules", "shop"]
+        assert [p.rank for p in found.passages] == [1, 2]
+        assert found.passages[0].source == whole.passages[0].source
+        assert found.abstention == whole.abstention

@@ -71,6 +71,8 @@ def test_one_file_is_read_the_named_before_the_folder_s_before_the_data_folder_s
         ("OPENAI_API_KEY", "providers.openai_api_key", "k"),
         ("OPENAI_BASE_URL", "providers.openai_base_url", "http://127.0.0.1:9/v1"),
         ("ANTHROPIC_API_KEY", "providers.anthropic_api_key", "k"),
+        ("COHERE_API_KEY", "providers.cohere_api_key", "k"),
+        ("JINA_API_KEY", "providers.jina_api_key", "k"),
         ("LOG_LEVEL", "log.level", "DEBUG"),
         ("VADE_MODEL_DIR", "models.folder", "/models/x"),
     ],
@@ -86,6 +88,26 @@ def test_usual_names_and_our_own_which_wins(name: str, key: str, value: str) -> 
         section, field = key.split(".")
         got = getattr(getattr(found.settings, section), field)
         assert str(got.get_secret_value() if hasattr(got, "get_secret_value") else got) == value
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "local:maxsim", "cohere:rerank-v3.5", "jina:x", "http://localhost:8000/v1",
+     "https://h/v1#m", "http:http://h/v1", "file:/models/cross encoder/model.onnx"],
+)  # fmt: skip
+def test_a_reranker_is_named(name: str) -> None:
+    assert loaded(flags={"models.reranker": name}).settings.models.reranker == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["maxsim", "local:other", "cohere:", "voyage:x", "cohere:two words", "http:h", "ftp://h/v1",
+     f"https://user:{SECRET}@h/v1", f"https://h/v1?key={SECRET}", "file:", "local:maxsim\n"],
+)  # fmt: skip
+def test_a_reranker_that_is_none_is_refused_without_what_it_holds(name: str) -> None:
+    with pytest.raises(InvalidSetting, match=r"models\.reranker") as raised:
+        loaded(flags={"models.reranker": name})
+    assert SECRET not in "".join(traceback.format_exception(raised.value))
 
 
 def test_the_owner_s_address_needs_the_server_s() -> None:

@@ -21,10 +21,13 @@ _DEFAULT_ADDRESS = {
     "ollama": "http://localhost:11434/v1",
     "anthropic": "https://api.anthropic.com",
 }
-_KEY_SETTING = {
+KEY_SETTING = {
     "openai": "OPENAI_API_KEY (providers.openai_api_key)",
     "anthropic": "ANTHROPIC_API_KEY (providers.anthropic_api_key)",
     "ollama": "the key",
+    "cohere": "COHERE_API_KEY (providers.cohere_api_key)",
+    "jina": "JINA_API_KEY (providers.jina_api_key)",
+    "http": "providers.reranker_api_key",
 }
 # The clients refuse to start without a key; a local server does not look at it.
 _NO_KEY = "no-key"
@@ -110,7 +113,7 @@ class Trouble:
             "idle": idle_seconds,
             "status": self.status,
             "model": provider.model,
-            "key": _KEY_SETTING[provider.kind],
+            "key": KEY_SETTING[provider.kind],
             "wait": "a while" if self.wait is None else f"{self.wait:g} s",
         }
         said, hint = _WORDS[self.kind]
@@ -134,7 +137,7 @@ def find_provider(name: str, *, api_key: str | None, base_url: str | None) -> Pr
     """
     kind, model = split_name(name)
     if not api_key and kind != "ollama" and not base_url:
-        raise InvalidSetting(f"{kind} needs a key", hint=f"Set {_KEY_SETTING[kind]}")
+        raise InvalidSetting(f"{kind} needs a key", hint=f"Set {KEY_SETTING[kind]}")
     address = base_url or _DEFAULT_ADDRESS[kind]
     try:
         parts = urlsplit(address)
@@ -163,6 +166,14 @@ def open_client(
         timeout=Timeout(idle_seconds, connect=connect_seconds),
         max_retries=0,
     )
+
+
+def retry_seconds(header: str | None) -> float | None:
+    """Return the wait that a `Retry-After` in seconds tells of, None where there is none."""
+    try:
+        return max(0.0, float(header)) if header else None
+    except ValueError:
+        return None
 
 
 def sendable(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from vademecum.model.passage import Passage
 from vademecum.ports.language_model import TokenCounter
@@ -14,6 +15,7 @@ HISTORY_TOKENS = 1_000
 RESPONSE_TOKENS = 1_000
 MOST_ANSWER_TOKENS = 800
 
+T = TypeVar("T")
 # The tokens that a source takes in the prompt: its number, its passage, and the text shown of it.
 Cost = Callable[[int, Passage, str], int]
 
@@ -43,6 +45,12 @@ def fit(passages: Sequence[Passage], cost: Cost, budget: int = CONTEXT_TOKENS) -
         fitted.append(Fitted(passage=passage, text=text))
         left -= needed
     return fitted
+
+
+def at_ends(items: Sequence[T]) -> list[T]:
+    """Return items that come best first so that the best is first, the second-best last and the
+    worst in the middle, which models read least (Liu et al. 2023, "Lost in the middle")."""
+    return [*items[::2], *items[1::2][::-1]]
 
 
 def fit_lines(lines: Sequence[str], cost: Callable[[Sequence[str]], int], budget: int) -> list[str]:

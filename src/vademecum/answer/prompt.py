@@ -12,6 +12,7 @@ from vademecum.answer.budget import (
     HISTORY_TOKENS,
     MEMORY_TOKENS,
     MOST_ANSWER_TOKENS,
+    at_ends,
     fit,
     fit_lines,
     fit_question,
@@ -85,10 +86,12 @@ def build(
     recall: Recall | None = None,
     past: Past = NO_PAST,
     language: str = "",
+    best_at_ends: bool = False,
 ) -> Built:
     """Return the prompt for a question over the best passages that `context_tokens` hold, behind
     what was said before: with the question that has HISTORY_TOKENS. The answer is wanted in
-    `language`, an ISO 639-1 code.
+    `language`, an ISO 639-1 code. With `best_at_ends` the best passages stand at both ends of the
+    sources, else the best first.
 
     Memories take at most 600 of these tokens. What is too long loses passages first, the worst one
     first, then memories from the lowest rank up, and the profile last. The mark is new for each
@@ -102,6 +105,7 @@ def build(
         return counter.count(_section(number, passage, text, mark))
 
     fitted = [found for found in fit(passages, cost, left) if found.text.strip()]
+    fitted = at_ends(fitted) if best_at_ends else fitted
     spared = SUMMARY_ROOM if past.summary or past.turns else 0
     asked = fit_question(inert(question, mark), counter, HISTORY_TOKENS - spared)
     history = _history(past, mark, counter, HISTORY_TOKENS - counter.count(asked))

@@ -46,6 +46,7 @@ _NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0)
 class AnswerParts:
     """What the line needs from outside. Without `language_model` answers are extractive, without
     `memory` nothing is remembered of anybody, without `reuse` no answer is given twice.
+    With `best_at_ends` the best passages stand at both ends of a prompt's sources.
     `versions` names models, index, prompt, release and settings, for the traces."""
 
     retrieve: RetrieveParts
@@ -55,6 +56,7 @@ class AnswerParts:
     counter: TokenCounter
     temperature: float | None
     show_unsupported: bool
+    best_at_ends: bool = False
     memory: MemoryParts | None = None
     reuse: ReuseParts | None = None
     versions: Mapping[str, Any] = field(default_factory=dict)
@@ -177,6 +179,7 @@ async def generated(
                 past=talk.past,
                 language=talk.language,
                 recall=prompted.recall,
+                best_at_ends=parts.best_at_ends,
             ),
             *(question, prompted.passages, parts.counter, parts.temperature),
         )

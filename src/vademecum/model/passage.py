@@ -25,7 +25,8 @@ class Signals:
     `dense` is a cosine (less that of the mean of the chunk's language, where a search goes over
     several languages), `keyword` BM25 with the (k1 + 1) factor, `keyword_share` the share U of
     the query's idf mass that the passage carries (0..1), ranks count from 1. `fused` is the first
-    order's score, `maxsim` late interaction (-1..1), `final` what the passages are ordered by.
+    order's score, `maxsim` late interaction (-1..1), `reranked` the score of a reranker that was
+    asked, on its own scale, `final` what the passages are ordered by.
     """
 
     dense: float | None = None
@@ -36,6 +37,7 @@ class Signals:
     ngram_share: float | None = None
     fused: float = 0.0
     maxsim: float | None = None
+    reranked: float | None = None
     final: float = 0.0
 
 

@@ -19,15 +19,27 @@ from vademecum.model.query import Query
 from vademecum.ports.clock import Clock
 from vademecum.ports.embedder import Embedder, TokenEncoder, is_one_model
 from vademecum.ports.index import Index
+from vademecum.ports.reranker import Reranker
 from vademecum.ports.store import DocumentStore
+from vademecum.rank.blend import MAXSIM, RERANK_FIRST, RERANK_LEAD
 from vademecum.rank.ngrams import ngram_shares
 from vademecum.retrieve.abstain import judge
 from vademecum.retrieve.fuse import Fusion, fuse, with_spelling
-from vademecum.retrieve.rerank import RERANKED, late_interaction, reordered
+from vademecum.retrieve.rerank import (
+    RERANKED,
+    by_texts,
+    capped,
+    checked_scores,
+    is_close,
+    late_interaction,
+    reordered,
+)
 from vademecum.retrieve.search import KeywordHits, keyword_leg
 from vademecum.text.language import detect
 
 CANDIDATES = 100
+# A reranker's share of a search's times and of what was missing.
+RERANKER = "reranker"
 # What was deleted or hidden since the index was read is made up for by those behind it.
 _SPARE = 10
 _NO_KEYWORD = KeywordHits(hits=(), shares={})
@@ -37,21 +49,39 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
     """How passages are ordered. Without `rerank` the fused order stands. A leg gets `leg_seconds`;
-    after that the other one answers alone."""
+    after that the other one answers alone.
+
+    `reranker` names what reranks: late interaction, or a Reranker behind it. That one is asked
+    about the best `rerank_first` where the best leads by less than `rerank_lead` standard
+    deviations. Of one document at most `per_document` passages are found among the candidates that
+    are confirmed, 0 for any number.
+    """
 
     fusion: Fusion
     rerank: bool
     leg_seconds: float
+    reranker: str = MAXSIM
+    rerank_first: int = RERANK_FIRST
+    rerank_lead: float = RERANK_LEAD
+    per_document: int = 0
 
     @property
     def named(self) -> dict[str, object]:
         """What the order depends on, by the dotted keys of the settings."""
-        return {
+        named: dict[str, object] = {
             "search.fusion": self.fusion.method,
             "search.fusion_k": self.fusion.k,
             "search.dense_weight": self.fusion.dense_weight,
-            "models.reranker": "local:maxsim" if self.rerank else "",
+            "models.reranker": self.reranker if self.rerank else "",
         }
+        # What acts only where it is asked for is named only there, so that a trace of before
+        # differs in nothing.
+        if self.rerank and self.reranker != MAXSIM:
+            named["search.rerank_first"] = self.rerank_first
+            named["search.rerank_lead"] = self.rerank_lead
+        if self.per_document:
+            named["search.per_document"] = self.per_document
+        return named
 
 
 DEFAULT_RANKING = Ranking(fusion=Fusion(), rerank=True, leg_seconds=5.0)
@@ -67,6 +97,7 @@ class RetrieveParts:
     encoder: TokenEncoder
     clock: Clock
     ranking: Ranking
+    reranker: Reranker | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +169,14 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
             _second_order, parts, query.text, signals, confirmed, late
         )
     notes.timings["rerank"] = 1000 * (parts.clock.monotonic() - reranking)
+    if query.mode == "hybrid":
+        signals = await _by_texts(parts, query.text, signals, confirmed, notes)
+    documents = {item: confirmed[item].document_id for item in signals}
+    kept = capped(signals, documents, parts.ranking.per_document)
     notes.timings["total"] = 1000 * (parts.clock.monotonic() - started)
     passages = tuple(
         Passage(rank=rank, score=own.final, source=confirmed[item], signals=own)
-        for rank, (item, own) in enumerate(list(signals.items())[: query.k], start=1)
+        for rank, (item, own) in enumerate(list(kept.items())[: query.k], start=1)
     )
     return Retrieval(
         query=query.text,
@@ -150,7 +185,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
         degraded=tuple(notes.degraded),
         timings_ms=notes.timings,
         plan=dense.hits.plan,
-        fusion=_described(parts, query),
+        fusion=_described(parts, query, notes),
         filter=query.filter,
     )
 
@@ -272,18 +307,47 @@ def _second_order(
     }
 
 
-def _described(parts: RetrieveParts, query: Query) -> Mapping[str, object]:
-    """Return how the legs were merged, for the trace."""
+async def _by_texts(
+    parts: RetrieveParts,
+    asked: str,
+    signals: dict[ChunkId, Signals],
+    confirmed: Mapping[ChunkId, ConfirmedChunk],
+    notes: _Notes,
+) -> dict[ChunkId, Signals]:
+    """Return the candidates as a reranker orders the first of them; in the order that they have
+    where there is none, where the best leads clearly, or where it fails or takes too long."""
+    ranking, reranker = parts.ranking, parts.reranker
+    if reranker is None or not ranking.rerank or not is_close(signals, ranking.rerank_lead):
+        return signals
+    first = list(signals)[: ranking.rerank_first]
+    texts = [confirmed[item].chunk.embedded_text for item in first]
+    unknown: list[float | None] = [None] * len(texts)
+    scores = await notes.timed(
+        RERANKER, _scored(reranker, asked, texts), unknown, ranking.leg_seconds
+    )
+    found = {item: score for item, score in zip(first, scores, strict=True) if score is not None}
+    return by_texts(signals, found, ranking.rerank_first)
+
+
+async def _scored(reranker: Reranker, asked: str, texts: Sequence[str]) -> list[float | None]:
+    return checked_scores(await reranker.scores(asked, texts), len(texts))
+
+
+def _described(parts: RetrieveParts, query: Query, notes: _Notes) -> Mapping[str, object]:
+    """Return how the legs were merged, for the trace; of a reranker, whether it was asked too."""
     if query.mode != "hybrid":
         return {"mode": query.mode}
-    fusion = parts.ranking.fusion
-    return {
+    fusion, rerank = parts.ranking.fusion, parts.ranking.rerank
+    told = {
         "mode": query.mode,
         "method": fusion.method,
         "k": fusion.k,
         "dense_weight": fusion.dense_weight,
-        "rerank": "maxsim" if parts.ranking.rerank else "",
+        "rerank": "maxsim" if rerank else "",
     }
+    if parts.reranker is None or not rerank:
+        return told
+    return told | {"reranker": parts.reranker.name, "asked": RERANKER in notes.timings}
 
 
 async def _nothing(empty: T) -> T:

@@ -1,10 +1,15 @@
-"""Which of the best candidates speak of what is asked, token by token?"""
+"""Which of the best candidates speak of what is asked, token by token, or as a model reads them?"""
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from vademecum.errors import ModelUnusable
 from vademecum.model.embedding import FloatArray, TokenStates
-from vademecum.model.ids import ChunkId
-from vademecum.rank.fuse import standardised
+from vademecum.model.ids import ChunkId, DocumentId
+from vademecum.model.passage import Signals
+from vademecum.rank.blend import blended, lead
 from vademecum.rank.maxsim import maxsim, normalised, unpacked_signs
 
 RERANKED = 50
@@ -33,20 +38,62 @@ def late_interaction(
 def reordered(
     fused: Mapping[ChunkId, float], late: Mapping[ChunkId, float], *, best_share: float, mixed: bool
 ) -> dict[ChunkId, float]:
-    """Return S = z(fused) + w * z(MaxSim) of every candidate; `fused` comes best first.
+    """Return S = z(fused) + w * z(MaxSim) of every candidate; see `blended`. One without states
+    has the mean. `mixed` tells that the collections hold several languages."""
+    return blended(fused, late, most=RERANKED, weight=_weight(best_share, mixed=mixed))
 
-    Only those with a MaxSim change places, among themselves: the others stay behind, in order.
-    One without states has the mean. `mixed` tells that the collections hold several languages.
-    """
-    first = standardised({item: fused[item] for item in list(fused)[:RERANKED]})
-    second = standardised({item: late[item] for item in first if item in late})
-    weight = _weight(best_share, mixed=mixed)
-    final = {item: value + weight * second.get(item, 0.0) for item, value in first.items()}
-    lowest = min(final.values(), default=0.0)
-    for place, item in enumerate(fused):
-        if item not in final:
-            final[item] = lowest - (place + 1 - len(first))
-    return final
+
+def is_close(signals: Mapping[ChunkId, Signals], least_lead: float) -> bool:
+    """Tell whether there is a first place to argue about: two candidates or more, the best of
+    which leads by less than `least_lead` standard deviations of those that were reranked."""
+    finals = {item: own.final for item, own in list(signals.items())[:RERANKED]}
+    return len(finals) > 1 and lead(finals) < least_lead
+
+
+def checked_scores(scores: Sequence[float | None], count: int) -> list[float | None]:
+    """Return the scores as they are. Raises: ModelUnusable where they are not one a text, or not
+    numbers: they would upset every ordering."""
+    if len(scores) != count:
+        raise ModelUnusable(
+            f"the reranker gave {len(scores)} scores for {count} texts", hint="Try another model"
+        )
+    if not all(score is None or math.isfinite(score) for score in scores):
+        raise ModelUnusable(
+            "the reranker gave a score that is no finite number", hint="Try another model"
+        )
+    return list(scores)
+
+
+def by_texts(
+    signals: Mapping[ChunkId, Signals], scores: Mapping[ChunkId, float], most: int
+) -> dict[ChunkId, Signals]:
+    """Return the candidates in the order of z(order so far) + z(score), the best `most` of which
+    change places: beside what ranked them before a reranker adds little and harms little, alone it
+    loses up to .04 nDCG@10 (RANKING, section 7). Without any score nothing changes."""
+    if not scores:
+        return dict(signals)
+    final = blended(
+        {item: own.final for item, own in signals.items()}, scores, most=most, weight=1.0
+    )
+    order = sorted(final, key=lambda item: (-final[item], item))
+    return {
+        item: replace(signals[item], reranked=scores.get(item), final=final[item]) for item in order
+    }
+
+
+def capped(
+    signals: Mapping[ChunkId, Signals], documents: Mapping[ChunkId, DocumentId], most: int
+) -> dict[ChunkId, Signals]:
+    """Return the best `most` candidates of each document, in their order; all where it is 0."""
+    if not most:
+        return dict(signals)
+    taken: Counter[DocumentId] = Counter()
+    kept = {}
+    for item, own in signals.items():
+        taken[documents[item]] += 1
+        if taken[documents[item]] <= most:
+            kept[item] = own
+    return kept
 
 
 def _weight(best_share: float, *, mixed: bool) -> float:

@@ -27,6 +27,8 @@ USUAL = {
     "OPENAI_API_KEY": "providers.openai_api_key",
     "OPENAI_BASE_URL": "providers.openai_base_url",
     "ANTHROPIC_API_KEY": "providers.anthropic_api_key",
+    "COHERE_API_KEY": "providers.cohere_api_key",
+    "JINA_API_KEY": "providers.jina_api_key",
     "LOG_LEVEL": "log.level",
 }
 

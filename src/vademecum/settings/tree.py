@@ -1,11 +1,12 @@
 """What can be set? Every key with its default, its limits and what it does."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 from vademecum.model.index import EXACT_BELOW
+from vademecum.rank.blend import MAXSIM, RERANK_FIRST, RERANK_LEAD
 from vademecum.rank.fuse import DENSE_WEIGHT, Method
 from vademecum.rank.memory import FLOOR
 
@@ -33,8 +34,12 @@ class ModelsSettings(_Section):
     embedding_price: float | None = Field(
         default=None, ge=0, description="what a million tokens cost there, for estimates"
     )
-    reranker: Literal["", "local:maxsim"] = Field(
-        default="local:maxsim", description="what orders the best candidates; empty = nothing"
+    reranker: str = Field(
+        default=MAXSIM,
+        pattern=rf"^(|{MAXSIM}|(cohere|jina):\S+|(http:)?https?://[^\s@?]+|file:.+)$",
+        description="what orders the best candidates; empty = nothing; behind local:maxsim also "
+        "cohere:NAME, jina:NAME, a URL like http://localhost:8000/v1#NAME or file:PATH of a "
+        "cross-encoder",
     )
     folder: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
         default=None, description="a folder with model.onnx and tokenizer.json"
@@ -51,6 +56,13 @@ class ProvidersSettings(_Section):
     openai_base_url: str | None = Field(default=None, description="its address, for other servers")
     anthropic_api_key: SecretStr | None = Field(
         default=None, description="key of the Anthropic API"
+    )
+    cohere_api_key: SecretStr | None = Field(default=None, description="key of Cohere's reranker")
+    cohere_base_url: str | None = Field(default=None, description="its address, for other servers")
+    jina_api_key: SecretStr | None = Field(default=None, description="key of Jina's reranker")
+    jina_base_url: str | None = Field(default=None, description="its address, for other servers")
+    reranker_api_key: SecretStr | None = Field(
+        default=None, description="key of the reranker at a URL"
     )
 
 
@@ -100,6 +112,21 @@ class SearchSettings(_Section):
     leg_seconds: float = Field(
         default=5.0, gt=0, le=60, description="after this the other leg answers alone"
     )
+    rerank_first: int = Field(
+        default=RERANK_FIRST,
+        ge=2,
+        le=100,
+        description="so many of the best are given to a reranker behind local:maxsim",
+    )
+    rerank_lead: float = Field(
+        default=RERANK_LEAD,
+        gt=0,
+        le=100,
+        description="it is asked only where the best leads the second by fewer standard deviations",
+    )
+    per_document: int = Field(
+        default=0, ge=0, le=100, description="most passages of one document; 0 = any number"
+    )
     exact_below: int = Field(
         default=EXACT_BELOW, ge=0, description="up to so many chunks are compared one by one"
     )
@@ -115,6 +142,10 @@ class AnswerSettings(_Section):
     )
     show_unsupported: bool = Field(
         default=False, description="show, marked, what no source supports"
+    )
+    best_at_ends: bool = Field(
+        default=False,
+        description="give a language model the best sources first and last, not best first",
     )
 
 

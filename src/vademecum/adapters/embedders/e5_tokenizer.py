@@ -78,7 +78,7 @@ class E5Tokenizer:
         except (OSError, ValueError) as error:
             raise ModelFileDamaged(f"The files of the tokenizer cannot be read: {error}") from error
         return cls(
-            load_core=partial(_read_core, tokenizer, plain=replacements is not None),
+            load_core=partial(read_core, tokenizer, plain=replacements is not None),
             short=short,
             replacements={int(code): text for code, text in table.items()},
         )
@@ -176,7 +176,7 @@ def write_tokenizer(pieces: list[str], scores: list[float], path: Path) -> None:
     core.save(str(path), pretty=False)
 
 
-def _read_core(path: Path, *, plain: bool) -> Tokenizer:
+def read_core(path: Path, *, plain: bool) -> Tokenizer:
     """Read a tokenizer file, `plain` where it is one of ours."""
     try:
         return Tokenizer.from_file(str(path)) if plain else _without_special_tokens(path)

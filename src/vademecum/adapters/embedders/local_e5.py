@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 _Ids = NDArray[np.int64]
 
 # onnxruntime's errors have no common class of their own.
-_LOAD_ERRORS: Final = (
+RUN_ERRORS: Final = (
     failures.Fail,
     failures.InvalidArgument,
     failures.InvalidGraph,
@@ -96,7 +96,8 @@ class LocalE5:
         Raises: ModelFileDamaged.
         """
         return cls(
-            session=_open_session(files.graph),
+            # Two batches on two cores get through more than one batch on both.
+            session=open_session(files.graph, 1),
             tokenizer=E5Tokenizer.load(
                 files.tokenizer, pieces=files.pieces, replacements=files.replacements
             ),
@@ -235,15 +236,16 @@ def _centres() -> dict[str, FloatArray]:
         return {name: kept[name].astype(np.float32) for name in kept.files}
 
 
-def _open_session(graph: Path) -> onnxruntime.InferenceSession:
+def open_session(graph: Path, threads: int) -> onnxruntime.InferenceSession:
+    """Open a graph that computes on so many threads, 0 for all physical cores. Raises:
+    ModelFileDamaged."""
     options = onnxruntime.SessionOptions()
-    # Two batches on two cores get through more than one batch on both.
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    except _LOAD_ERRORS as error:
+    except RUN_ERRORS as error:
         raise ModelFileDamaged(f"{graph} cannot be loaded: {error}") from error
 
 

@@ -13,6 +13,7 @@ from vademecum.adapters.providers import (
     Trouble,
     find_provider,
     open_client,
+    retry_seconds,
     sendable,
 )
 from vademecum.errors import EmbeddingInvalid, InvalidSetting, TextTooLong, VademecumError
@@ -198,17 +199,10 @@ class Service:
         except APIStatusError as error:
             return Trouble.of_status(
                 error.status_code,
-                wait=_seconds(error.response.headers.get("retry-after")),
+                wait=retry_seconds(error.response.headers.get("retry-after")),
                 out_of_credit=error.code == "insufficient_quota",
                 too_long=error.code == "context_length_exceeded",
             )
         # What is not such a reply, or no JSON at all, fails wherever it is first looked at.
         except (OpenAIError, ValueError, AttributeError, LookupError, TypeError):
             return Trouble(kind="unreadable")
-
-
-def _seconds(header: str | None) -> float | None:
-    try:
-        return max(0.0, float(header)) if header else None
-    except ValueError:
-        return None

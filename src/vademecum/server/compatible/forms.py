@@ -96,7 +96,7 @@ class RerankForm(Lenient):
     query: Text
     documents: list[Annotated[str, _LONG] | dict[str, Any]] = Field(max_length=256)
     model: str = ""
-    top_n: int | None = Field(default=None, ge=1)
+    top_n: int | None = Field(default=None, ge=0)
     return_documents: bool = False
 
     def texts(self) -> list[str]:

@@ -1,0 +1,1 @@
+"""Which models read a text beside the question?"""
