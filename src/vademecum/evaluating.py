@@ -71,10 +71,10 @@ async def evaluate(
     out, so that the sources alone are measured. Raises: Forbidden for who is no operator,
     UsageError for what the golden set names and is not there.
     """
-    _check_operator(scope)
+    check_operator(scope)
     model = app.answer_parts.language_model
     documents = await app.catalogue.documents.all(scope)
-    asker = _AppAsker(_without_memories(app), scope, documents, wish.collections)
+    asker = AppAsker(_without_memories(app), scope, documents, wish.collections)
     started_at, started = datetime.now(UTC), time.monotonic()
     results = await run_golden(
         asker, golden, model=model if wish.judged else None, count=count, watch=watch
@@ -100,7 +100,7 @@ def _without_memories(app: App) -> App:
     return replace(app, answer_parts=replace(app.answer_parts, memory=None))
 
 
-class _AppAsker:
+class AppAsker:
     """The Asker of one run: everything goes through the App, as for a person."""
 
     def __init__(
@@ -159,7 +159,7 @@ class _AppAsker:
         return self._read[key]
 
     async def ask(self, question: GoldenQuestion, depth: int) -> Asked:
-        scope = self._scope_of(question)
+        scope = self.scope_of(question)
         said = _turns(question)
         started = time.monotonic()
         meant = await stand_alone(
@@ -200,7 +200,7 @@ class _AppAsker:
                     return event.answer
         raise RuntimeError("the answer had no end")
 
-    def _scope_of(self, question: GoldenQuestion) -> Scope:
+    def scope_of(self, question: GoldenQuestion) -> Scope:
         """Return what the question's principal sees. The trace stays that of whoever runs it: the
         principal never asked."""
         name = question.principal
@@ -276,7 +276,7 @@ def _digest(value: object) -> str:
 async def candidates_from_thumbs(app: App, *, scope: Scope, limit: int) -> list[dict[str, Any]]:
     """Return a candidate for each of the newest thumbs down whose trace is still there and says
     what was asked. Raises: Forbidden."""
-    _check_operator(scope)
+    check_operator(scope)
     given = await app.catalogue.feedback.all(scope, "down", limit)
     traces = await app.catalogue.records.traces(scope, [one.trace_id for one in given])
     asked = {trace.id: passing(trace) for trace in traces}
@@ -293,7 +293,7 @@ async def candidate_from_thumb(
     """Return the candidate of one word on an answer, and its trace.
 
     Raises: Forbidden, FeedbackNotFound, TraceNotFound."""
-    _check_operator(scope)
+    check_operator(scope)
     given = await app.catalogue.feedback.get(scope, feedback_id)
     trace = await app.catalogue.records.trace(scope, given.trace_id)
     asked = passing(trace)
@@ -318,7 +318,7 @@ async def candidates_from_corpus(
     """Return candidates that the language model writes about `limit` chunks, of as many documents
     as there are; always the same chunks of the same documents. Fewer come where it fails, or
     quotes what is not there. Raises: Forbidden, InvalidSetting without a model."""
-    _check_operator(scope)
+    check_operator(scope)
     model = app.answer_parts.language_model
     if model is None:
         raise InvalidSetting(
@@ -355,6 +355,7 @@ async def _sampled(
     return [found[chunk] for chunk in order[:limit] if chunk in found]
 
 
-def _check_operator(scope: Scope) -> None:
+def check_operator(scope: Scope) -> None:
+    """Raise Forbidden for who is no operator."""
     if not scope.operator:
         raise Forbidden("only an operator evaluates", hint="use a key that may admin")

@@ -36,6 +36,7 @@ from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
 from vademecum.postgres.conversation.turns import PostgresTurns
+from vademecum.postgres.evaluation.calibration import CalibrationsOf
 from vademecum.postgres.index import PostgresIndex
 from vademecum.postgres.learning import PostgresLearning
 from vademecum.postgres.memory.store import PostgresMemories
@@ -107,6 +108,7 @@ class Wiring:
             encoder=self.models.encoder,
             clock=SystemClock(),
             ranking=rules.ranking,
+            calibrations=CalibrationsOf(self.catalogue.pool, self.generation.id),
         )
 
     def talk(self) -> TalkParts:
