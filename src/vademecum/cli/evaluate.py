@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from vademecum.cli import eval_compare, eval_generate, eval_run
+from vademecum.cli import eval_calibrate, eval_compare, eval_generate, eval_run
 from vademecum.cli.lab import render
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import out, print_json
@@ -17,6 +17,7 @@ evaluate = typer.Typer(no_args_is_help=True, help="How good is it?")
 evaluate.command("run")(command(eval_run.run))
 evaluate.command("compare")(command(eval_compare.compare))
 evaluate.command("list")(command(eval_compare.list_runs))
+evaluate.command("calibrate")(command(eval_calibrate.calibrate_collection))
 evaluate.command("generate")(command(eval_generate.generate))
 
 
