@@ -26,6 +26,7 @@ from vademecum.model.ids import ChunkId, DocumentId, EvaluationId, FeedbackId, T
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.principal import Scope
 from vademecum.model.trace import Trace
+from vademecum.retrieve.calibrated import holding
 from vademecum.retrieve.rewrite import stand_alone
 from vademecum.settings import Loaded, shown
 
@@ -89,7 +90,8 @@ async def evaluate(
         questions=len(results),
         skipped=len(golden.skipped),
         settings=dict(wish.settings),
-        versions=_versions(app, loaded, documents),
+        versions=_versions(app, loaded, documents)
+        | {"calibration": await _calibrated(app, scope, wish.collections)},
         summaries=summarise(results),
     )
     await app.catalogue.evaluations.keep(scope, run, results)
@@ -267,6 +269,16 @@ def _versions(app: App, loaded: Loaded, documents: Sequence[Document]) -> dict[s
         "reranker": "maxsim" if ranking.rerank else "",
         "language_model": model.name if model else "",
     }
+
+
+async def _calibrated(app: App, scope: Scope, collections: frozenset[str] | None) -> str:
+    """Return which calibration searches of the collections go by, "" for none."""
+    parts = app.answer_parts.retrieve
+    if parts.calibrations is None or collections is None or len(collections) != 1:
+        return ""
+    found = await parts.calibrations.of(scope, min(collections))
+    held = holding(found, parts.ranking.named)
+    return "" if held is None else held.label
 
 
 def _digest(value: object) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from vademecum.calibrating import Calibrated, calibrate, calibrations_of
 from vademecum.errors import CalibrationNotFound, Forbidden, UsageError
 from vademecum.evaluate.calibrate import trains
 from vademecum.evaluate.golden import Golden, golden_of
+from vademecum.evaluating import Wish, evaluate
+from vademecum.model.calibration import Calibration, Weights
 from vademecum.model.principal import Scope
 from vademecum.opening import ReuseRules
 from vademecum.postgres.pool import Pool
@@ -57,15 +59,42 @@ def golden(*entries: dict[str, Any]) -> Golden:
     return golden_of(list(entries) or [entry(at) for at in range(SHORT)], "gates.toml", {})
 
 
-@pytest.fixture
-async def bench(pool: Pool, database_url: str, tmp_path: Path) -> Bench:
+async def _made(pool: Pool, database_url: str, folder: Path, words: list[str]) -> Bench:
     rules = ReuseRules(lasts=timedelta(hours=1), most=10, settings="")
-    made = await make_bench(pool, database_url, tmp_path / "blobs", tokens=60, reuse=rules)
+    made = await make_bench(pool, database_url, folder, tokens=60, reuse=rules)
     await made.ingest(
-        *(source(f"{w}.txt", text(w, at), collection="gates") for at, w in enumerate(WORDS)),
+        *(source(f"{w}.txt", text(w, at), collection="gates") for at, w in enumerate(words)),
         source("piano.txt", "The piano stands in the foyer of the hall.", collection="hall"),
     )
     return made
+
+
+@pytest.fixture
+async def bench(pool: Pool, database_url: str, tmp_path: Path) -> Bench:
+    return await _made(pool, database_url, tmp_path / "blobs", WORDS)
+
+
+@pytest.fixture
+async def small(pool: Pool, database_url: str, tmp_path: Path) -> Bench:
+    """Too few documents to fit anything to: enough to go by what was fitted."""
+    return await _made(pool, database_url, tmp_path / "blobs", WORDS[:8])
+
+
+OWN = Weights(constant=0.4, weights={"top": 1.0}, usual={"top": 0.5}, refuse_below=0.1)
+
+
+async def kept(bench: Bench, **values: Any) -> Calibration:
+    """Keep a calibration by hand, and return it."""
+    own = Calibration(
+        collection="gates", name="gates.toml", sha256="ab" * 32,
+        generation=bench.app.ingest_parts.generation.id,
+        ranking=bench.app.answer_parts.retrieve.ranking.named,
+        created_at=datetime(2026, 5, 12, 8, 30, tzinfo=UTC), same=OWN, across=OWN,
+        dense_weight=0.7, figures={"loss": 0.1},
+    )  # fmt: skip
+    own = replace(own, **values)
+    await bench.app.catalogue.calibrations.keep(OPERATOR, own)
+    return own
 
 
 async def fitted(bench: Bench, *entries: dict[str, Any], **values: Any) -> Calibrated:
@@ -112,33 +141,33 @@ async def test_a_whole_calibration_by_its_own_questions(bench: Bench) -> None:
     assert sum(one.would for one in judged) == math.floor(0.1 * len(judged))
 
 
-async def test_searches_of_that_collection_alone_go_by_it_and_name_it(bench: Bench) -> None:
-    before = [await searched(bench, 0, *names) for names in (("gates",), (), ("gates", "hall"))]
-    done = await fitted(bench)
-    after = [await searched(bench, 0, *names) for names in (("gates",), (), ("gates", "hall"))]
+async def test_searches_of_that_collection_alone_go_by_it_and_name_it(small: Bench) -> None:
+    before = [await searched(small, 0, *names) for names in (("gates",), (), ("gates", "hall"))]
+    own = await kept(small)
+    after = [await searched(small, 0, *names) for names in (("gates",), (), ("gates", "hall"))]
     was = [one.retrieval.abstention.confidence for one in before]
     now = [one.retrieval.abstention.confidence for one in after]
     assert now[0] != was[0]
+    top = after[0].retrieval.abstention.signals["top"]
+    assert top is not None
+    assert now[0] == pytest.approx(1 / (1 + math.exp(-(0.4 - 0.1 + top))))
     assert now[1:] == was[1:]
-    label = done.calibration.label
+    label = own.label
     assert label.startswith("gates, ")
     assert [one.retrieval.fusion.get("calibration") for one in after] == [label, None, None]
-    trace = await bench.app.catalogue.records.trace(OPERATOR, after[0].trace_id)
+    trace = await small.app.catalogue.records.trace(OPERATOR, after[0].trace_id)
     assert trace.record["fusion"]["calibration"] == label
-    assert trace.record["fusion"]["dense_weight"] == done.calibration.dense_weight
-    assert trace.record["abstain"]["signals"]["top"] == pytest.approx(
-        after[0].retrieval.abstention.signals["top"]
-    )
+    assert trace.record["fusion"]["dense_weight"] == 0.7
+    assert trace.record["abstain"]["signals"]["top"] == top
     # Everybody's searches go by it; who may see nothing there is not told that it is there.
-    persons = await searched(bench, 0, "gates", scope=PERSON)
+    persons = await searched(small, 0, "gates", scope=PERSON)
     assert persons.retrieval.abstention.confidence == now[0]
-    await bench.ingest(source("s.txt", "The safe.", collection="vault", access=("group:x",)))
-    vault = replace(done.calibration, collection="vault")
-    await bench.app.catalogue.calibrations.keep(OPERATOR, vault)
-    assert "calibration" not in (await searched(bench, 0, "vault", scope=PERSON)).retrieval.fusion
-    assert "calibration" in (await searched(bench, 0, "vault")).retrieval.fusion
+    await small.ingest(source("s.txt", "The safe.", collection="vault", access=("group:x",)))
+    await kept(small, collection="vault")
+    assert "calibration" not in (await searched(small, 0, "vault", scope=PERSON)).retrieval.fusion
+    assert "calibration" in (await searched(small, 0, "vault")).retrieval.fusion
     # A replay of a search from before says that this is why.
-    replayed = await bench.app.replay(before[0].trace_id, scope=OPERATOR)
+    replayed = await small.app.replay(before[0].trace_id, scope=OPERATOR)
     [version] = replayed.versions
     assert (version.name, version.was, version.now) == ("search.calibration", "", label)
 
@@ -206,79 +235,89 @@ async def test_which_questions_are_left_out_and_why(bench: Bench) -> None:
 
 
 async def test_another_build_of_the_index_makes_it_stale_and_going_back_does_not(
-    bench: Bench, pool: Pool, tmp_path: Path
+    small: Bench, pool: Pool, tmp_path: Path
 ) -> None:
-    done = await fitted(bench)
+    own = await kept(small)
     work = rebuilding(pool, tmp_path / "blobs", {OLD: HashEmbedder(), NEW: another()})
-    bench.app.reopen = work.reopen
+    small.app.reopen = work.reopen
     await reindex(work)
-    await follow(bench.app)
-    assert "calibration" not in (await searched(bench, 0, "gates")).retrieval.fusion
-    catalogue = bench.app.catalogue
-    old = done.calibration.generation
+    await follow(small.app)
+    assert "calibration" not in (await searched(small, 0, "gates")).retrieval.fusion
+    catalogue = small.app.catalogue
+    old = own.generation
     told = f"fitted on index generation {old}, {old + 1} is read"
-    assert await calibrations_of(catalogue, OPERATOR, LOADED) == [(done.calibration, told)]
+    assert await calibrations_of(catalogue, OPERATOR, LOADED) == [(own, told)]
     await roll_back(work)
-    await follow(bench.app)
-    assert "calibration" in (await searched(bench, 0, "gates")).retrieval.fusion
-    assert await calibrations_of(catalogue, OPERATOR, LOADED) == [(done.calibration, "")]
+    await follow(small.app)
+    assert "calibration" in (await searched(small, 0, "gates")).retrieval.fusion
+    assert await calibrations_of(catalogue, OPERATOR, LOADED) == [(own, "")]
 
 
-async def test_other_settings_act_and_not_what_was_fitted_with_these(bench: Bench) -> None:
-    await fitted(bench)
-    line = bench.app.answer_parts
+async def test_other_settings_act_and_not_what_was_fitted_with_these(small: Bench) -> None:
+    await kept(small)
+    line = small.app.answer_parts
     ranking = line.retrieve.ranking
     other = replace(ranking, fusion=replace(ranking.fusion, dense_weight=0.9))
-    bench.app.answer_parts = replace(line, retrieve=replace(line.retrieve, ranking=other))
-    fusion = (await searched(bench, 0, "gates")).retrieval.fusion
+    small.app.answer_parts = replace(line, retrieve=replace(line.retrieve, ranking=other))
+    fusion = (await searched(small, 0, "gates")).retrieval.fusion
     assert fusion["dense_weight"] == 0.9
     assert "calibration" not in fusion
     loaded = load(
         config=None, flags={"search.dense_weight": 0.9}, environment={"VADE_HOME": "/tmp/none"}
     )
-    [(_, why)] = await calibrations_of(bench.app.catalogue, OPERATOR, loaded)
+    [(_, why)] = await calibrations_of(small.app.catalogue, OPERATOR, loaded)
     assert why == "fitted with other settings: search.dense_weight"
 
 
-async def test_tenants_and_who_is_no_operator_are_apart(bench: Bench) -> None:
+async def test_tenants_and_who_is_no_operator_are_apart(small: Bench) -> None:
     other = Scope.for_operator("other")
-    await bench.ingest(
+    await small.ingest(
         *(source(f"{w}.txt", text(w, at), collection="gates") for at, w in enumerate(WORDS[:8])),
         scope=other,
     )
-    before = (await searched(bench, 0, "gates", scope=other)).retrieval
-    done = await fitted(bench)
-    store = bench.app.catalogue.calibrations
-    after = (await searched(bench, 0, "gates", scope=other)).retrieval
+    before = (await searched(small, 0, "gates", scope=other)).retrieval
+    own = await kept(small)
+    store = small.app.catalogue.calibrations
+    after = (await searched(small, 0, "gates", scope=other)).retrieval
     assert (after.abstention, after.fusion) == (before.abstention, before.fusion)
     assert await store.all(other) == [] == await store.all(PERSON)
     with pytest.raises(CalibrationNotFound):
         await store.remove(other, "gates")
-    for refused in (store.keep(PERSON, done.calibration), store.remove(PERSON, "gates")):
+    for refused in (store.keep(PERSON, own), store.remove(PERSON, "gates")):
         with pytest.raises(Forbidden):
             await refused
     with pytest.raises(Forbidden):
-        await calibrate(bench.app, golden(), scope=PERSON)
-    await store.keep(other, done.calibration)
+        await calibrate(small.app, golden(), scope=PERSON)
+    await store.keep(other, own)
     await store.remove(other, "gates")
-    assert await store.all(OPERATOR) == [done.calibration]
+    assert await store.all(OPERATOR) == [own]
 
 
 async def test_an_answer_that_was_written_by_other_constants_is_not_given_again(
-    bench: Bench,
+    small: Bench,
 ) -> None:
     asked = ASKED.format(word=WORDS[5])
-    await bench.app.ask(asked, scope=PERSON, collections=frozenset(["gates"]))
-    assert bench.count("kept_answer") == 1
-    await fitted(bench)
-    assert bench.count("kept_answer") == 0
-    await bench.app.ask(asked, scope=PERSON, collections=frozenset(["gates"]))
-    await bench.app.catalogue.calibrations.remove(OPERATOR, "gates")
-    assert bench.count("kept_answer") == 0
+    await small.app.ask(asked, scope=PERSON, collections=frozenset(["gates"]))
+    assert small.count("kept_answer") == 1
+    await kept(small)
+    assert small.count("kept_answer") == 0
+    await small.app.ask(asked, scope=PERSON, collections=frozenset(["gates"]))
+    await small.app.catalogue.calibrations.remove(OPERATOR, "gates")
+    assert small.count("kept_answer") == 0
 
 
-async def test_what_is_not_in_the_sources_says_what_was_searched(bench: Bench) -> None:
+async def test_what_is_not_in_the_sources_says_what_was_searched(small: Bench) -> None:
     asked = "Zorblax quuxington frobnication?"
-    answer = await bench.app.ask(asked, scope=PERSON, collections=frozenset(["hall"]))
+    answer = await small.app.ask(asked, scope=PERSON, collections=frozenset(["hall"]))
     assert answer.abstained
     assert (answer.searched, answer.collections) == ((asked,), frozenset(["hall"]))
+
+
+async def test_a_run_says_which_calibration_its_collection_went_by(small: Bench) -> None:
+    own = await kept(small)
+    for names, label in ((("gates",), own.label), (("hall",), ""), ((), "")):
+        wish = Wish(collections=frozenset(names) or None)
+        run, _ = await evaluate(
+            small.app, golden(entry(0)), scope=OPERATOR, loaded=LOADED, wish=wish
+        )
+        assert run.versions["calibration"] == label

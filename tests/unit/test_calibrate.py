@@ -1,11 +1,14 @@
 """Does a fit find what there is to be found, and the point of refusal lose what it says?"""
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
+from vademecum.adapters.clock import SystemClock
+from vademecum.errors import DatabaseAway
 from vademecum.evaluate.calibrate import (
     Case,
     Reached,
@@ -20,9 +23,15 @@ from vademecum.evaluate.calibrate import (
 from vademecum.evaluate.regression import Fit, fitted, log_loss
 from vademecum.model.calibration import Calibration, Weights, stale
 from vademecum.model.passage import Signals
+from vademecum.model.principal import Scope
+from vademecum.model.query import Query
 from vademecum.retrieve.abstain import ACROSS, SAME, judge
 from vademecum.retrieve.calibrated import holding, judged_by, named, tuned
 from vademecum.retrieve.fuse import Fusion
+from vademecum.retrieve.pipeline import DEFAULT_RANKING, RetrieveParts, retrieve
+from vademecum.testing.embedders import HashEmbedder
+from vademecum.testing.passages import make_passage
+from vademecum.testing.stores import Shelf
 
 
 def sigmoid(value: float) -> float:
@@ -292,3 +301,36 @@ def test_another_build_or_other_settings_make_it_stale() -> None:
     assert stale(own, 3, other) == "fitted with other settings: search.fusion, search.new"
     assert holding(own, other) is None
     assert holding(own, {"search.fusion": "rrf"}) is own
+
+
+class Away:
+    """Calibrations that nobody can read."""
+
+    async def of(self, _scope: Scope, _collection: str) -> Calibration | None:
+        raise DatabaseAway("away")
+
+
+async def test_where_they_cannot_be_read_the_built_in_constants_judge_and_it_is_said() -> None:
+    shelf, embedder = Shelf(), HashEmbedder()
+    passage = make_passage("The doors of the hall open at nine.", uri="doors")
+    await shelf.add([replace(passage.source, collection="hall")], embedder)
+    parts = RetrieveParts(
+        store=shelf.store, index=shelf, embedder=embedder, encoder=embedder, clock=SystemClock(),
+        ranking=DEFAULT_RANKING,
+    )  # fmt: skip
+    asked = Query(
+        text="When do the doors open?", k=5, mode="hybrid", collections=frozenset(["hall"])
+    )
+    scope = Scope.for_operator("default")
+    usual = await retrieve(parts, scope, asked)
+    found = await retrieve(replace(parts, calibrations=Away()), scope, asked)
+    assert found.degraded == ("calibration: database-away",)
+    assert (found.abstention, found.fusion) == (usual.abstention, usual.fusion)
+    assert (usual.degraded, usual.fusion.get("calibration")) == ((), None)
+    # Nobody is asked where several collections are searched, or one leg alone.
+    for other in (
+        replace(asked, collections=None),
+        replace(asked, collections=frozenset(["hall", "gates"])),
+        replace(asked, mode="dense"),
+    ):
+        assert (await retrieve(replace(parts, calibrations=Away()), scope, other)).degraded == ()
