@@ -164,7 +164,11 @@ async def test_searches_of_that_collection_alone_go_by_it_and_name_it(small: Ben
     assert persons.retrieval.abstention.confidence == now[0]
     await small.ingest(source("s.txt", "The safe.", collection="vault", access=("group:x",)))
     await kept(small, collection="vault")
-    assert "calibration" not in (await searched(small, 0, "vault", scope=PERSON)).retrieval.fusion
+    unseen = await searched(small, 0, "vault", scope=PERSON)
+    assert (
+        unseen.retrieval.fusion == (await searched(small, 0, "none", scope=PERSON)).retrieval.fusion
+    )
+    assert "calibration" not in unseen.retrieval.fusion
     assert "calibration" in (await searched(small, 0, "vault")).retrieval.fusion
     # A replay of a search from before says that this is why.
     replayed = await small.app.replay(before[0].trace_id, scope=OPERATOR)

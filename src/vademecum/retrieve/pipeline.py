@@ -132,7 +132,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     (dense, keyword), fitted = await asyncio.gather(
         _legs(parts, narrowed, query, notes), _calibration(parts, narrowed, query, notes)
     )
-    fusion = tuned(parts.ranking.fusion, fitted)
+    as_set, fusion = parts, tuned(parts.ranking.fusion, fitted)
     parts = replace(parts, ranking=replace(parts.ranking, fusion=fusion))
     fused = fuse(fusion, query.mode, dense.hits, keyword)
     confirming = parts.clock.monotonic()
@@ -159,7 +159,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
         timings_ms=notes.timings,
         plan=dense.hits.plan,
         # Where nothing is seen, nothing tells that somebody has fitted it.
-        fusion=_described(parts, query) | (named(fitted) if signals else {}),
+        fusion=_described(parts, query) | named(fitted) if signals else _described(as_set, query),
         filter=query.filter,
     )
 
