@@ -159,7 +159,9 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
         timings_ms=notes.timings,
         plan=dense.hits.plan,
         # Where nothing is seen, nothing tells that somebody has fitted it.
-        fusion=_described(parts, query) | named(fitted) if signals else _described(as_set, query),
+        fusion={**_described(parts, query), **named(fitted)}
+        if signals
+        else _described(as_set, query),
         filter=query.filter,
     )
 
