@@ -24,6 +24,7 @@ from vademecum.postgres import embedded
 from vademecum.postgres.conversation.store import PostgresConversations
 from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.erasure import PostgresPeople
+from vademecum.postgres.evaluation.calibration import PostgresCalibrations
 from vademecum.postgres.evaluation.store import PostgresEvaluations
 from vademecum.postgres.isolation import check_isolation
 from vademecum.postgres.jobs import PostgresJobs
@@ -57,6 +58,7 @@ class Catalogue:
     keyring: Keyring
     feedback: PostgresFeedback
     evaluations: PostgresEvaluations
+    calibrations: PostgresCalibrations
     exports: PostgresExport
     repeats: PostgresRepeats
     spending: PostgresSpending
@@ -139,6 +141,7 @@ def catalogue_over(pool: Pool, blobs: Path, *, idle: timedelta = SESSION) -> Cat
         keyring=Keyring(store=PostgresKeys(pool), clock=SystemClock()),
         feedback=PostgresFeedback(pool),
         evaluations=PostgresEvaluations(pool),
+        calibrations=PostgresCalibrations(pool),
         exports=PostgresExport(pool),
         repeats=PostgresRepeats(pool),
         spending=PostgresSpending(pool),

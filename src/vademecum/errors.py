@@ -16,7 +16,8 @@ VademecumError                      internal             1
 |   |-- TraceNotFound               trace-not-found      3
 |   |-- KeyNotFound                 key-not-found        3
 |   |-- FeedbackNotFound            feedback-not-found   3
-|   `-- EvaluationNotFound          evaluation-not-found 3
+|   |-- EvaluationNotFound          evaluation-not-found 3
+|   `-- CalibrationNotFound         calibration-not-found 3
 |-- Forbidden                       forbidden            4
 |   |-- EgressRefused               egress-refused       4
 |   `-- Unauthenticated             unauthenticated      4
@@ -134,6 +135,10 @@ class FeedbackNotFound(NotFound):
 
 class EvaluationNotFound(NotFound):
     code = "evaluation-not-found"
+
+
+class CalibrationNotFound(NotFound):
+    code = "calibration-not-found"
 
 
 class Forbidden(VademecumError):

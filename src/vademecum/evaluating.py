@@ -26,6 +26,7 @@ from vademecum.model.ids import ChunkId, DocumentId, EvaluationId, FeedbackId, T
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.principal import Scope
 from vademecum.model.trace import Trace
+from vademecum.retrieve.calibrated import holding
 from vademecum.retrieve.rewrite import stand_alone
 from vademecum.settings import Loaded, shown
 
@@ -71,10 +72,10 @@ async def evaluate(
     out, so that the sources alone are measured. Raises: Forbidden for who is no operator,
     UsageError for what the golden set names and is not there.
     """
-    _check_operator(scope)
+    check_operator(scope)
     model = app.answer_parts.language_model
     documents = await app.catalogue.documents.all(scope)
-    asker = _AppAsker(_without_memories(app), scope, documents, wish.collections)
+    asker = AppAsker(_without_memories(app), scope, documents, wish.collections)
     started_at, started = datetime.now(UTC), time.monotonic()
     results = await run_golden(
         asker, golden, model=model if wish.judged else None, count=count, watch=watch
@@ -89,7 +90,8 @@ async def evaluate(
         questions=len(results),
         skipped=len(golden.skipped),
         settings=dict(wish.settings),
-        versions=_versions(app, loaded, documents),
+        versions=_versions(app, loaded, documents)
+        | {"calibration": await _calibrated(app, scope, wish.collections)},
         summaries=summarise(results),
     )
     await app.catalogue.evaluations.keep(scope, run, results)
@@ -100,7 +102,7 @@ def _without_memories(app: App) -> App:
     return replace(app, answer_parts=replace(app.answer_parts, memory=None))
 
 
-class _AppAsker:
+class AppAsker:
     """The Asker of one run: everything goes through the App, as for a person."""
 
     def __init__(
@@ -266,6 +268,16 @@ def _versions(app: App, loaded: Loaded, documents: Sequence[Document]) -> dict[s
     }
 
 
+async def _calibrated(app: App, scope: Scope, collections: frozenset[str] | None) -> str:
+    """Return which calibration searches of the collections go by, "" for none."""
+    parts = app.answer_parts.retrieve
+    if parts.calibrations is None or collections is None or len(collections) != 1:
+        return ""
+    found = await parts.calibrations.of(scope, min(collections))
+    held = holding(found, parts.ranking.named)
+    return "" if held is None else held.label
+
+
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, ensure_ascii=True).encode()).hexdigest()[:12]
 
@@ -273,7 +285,7 @@ def _digest(value: object) -> str:
 async def candidates_from_thumbs(app: App, *, scope: Scope, limit: int) -> list[dict[str, Any]]:
     """Return a candidate for each of the newest thumbs down whose trace is still there and says
     what was asked. Raises: Forbidden."""
-    _check_operator(scope)
+    check_operator(scope)
     given = await app.catalogue.feedback.all(scope, "down", limit)
     traces = await app.catalogue.records.traces(scope, [one.trace_id for one in given])
     asked = {trace.id: passing(trace) for trace in traces}
@@ -290,7 +302,7 @@ async def candidate_from_thumb(
     """Return the candidate of one word on an answer, and its trace.
 
     Raises: Forbidden, FeedbackNotFound, TraceNotFound."""
-    _check_operator(scope)
+    check_operator(scope)
     given = await app.catalogue.feedback.get(scope, feedback_id)
     trace = await app.catalogue.records.trace(scope, given.trace_id)
     asked = passing(trace)
@@ -315,7 +327,7 @@ async def candidates_from_corpus(
     """Return candidates that the language model writes about `limit` chunks, of as many documents
     as there are; always the same chunks of the same documents. Fewer come where it fails, or
     quotes what is not there. Raises: Forbidden, InvalidSetting without a model."""
-    _check_operator(scope)
+    check_operator(scope)
     model = app.answer_parts.language_model
     if model is None:
         raise InvalidSetting(
@@ -352,6 +364,7 @@ async def _sampled(
     return [found[chunk] for chunk in order[:limit] if chunk in found]
 
 
-def _check_operator(scope: Scope) -> None:
+def check_operator(scope: Scope) -> None:
+    """Raise Forbidden for who is no operator."""
     if not scope.operator:
         raise Forbidden("only an operator evaluates", hint="use a key that may admin")

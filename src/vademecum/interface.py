@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from vademecum.app import Found
+from vademecum.calibrating import Calibrated
 from vademecum.errors import VademecumError
 from vademecum.evaluate.compare import Change, Comparison
 from vademecum.evaluate.gates import Checked as CheckedGate
@@ -23,21 +24,25 @@ from vademecum.model.answer import (
     Retrieved,
     Sentence,
 )
+from vademecum.model.calibration import Calibration
 from vademecum.model.chunk import Chunk
 from vademecum.model.document import Document
 from vademecum.model.evaluation import Result, Run
 from vademecum.model.index import BuildProgress, GenerationRecord
-from vademecum.model.key import ApiKey
 from vademecum.model.memory import Memory, Recall, Recalled, Remembered
 from vademecum.model.passage import Passage
 from vademecum.model.personal import Personal
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.model.replay import Replay
+from vademecum.model.serving.key import ApiKey
 from vademecum.model.turn_unit import RecalledTurn
 from vademecum.remembering import MemoryStory
 from vademecum.retrieve.abstain import REFUSE_BELOW
 from vademecum.talking import Dialogue
+
+# So many passages are offered where nothing answers.
+NEAREST = 3
 
 
 def written(value: Any, *, indent: int | None = None) -> str:
@@ -174,7 +179,19 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "given_before": answer.given_before,
         "as_of": answer.as_of,
         "conflicts": [conflict_json(conflict) for conflict in answer.conflicts],
+        "searched": list(answer.searched),
+        "collections": None if answer.collections is None else sorted(answer.collections),
+        "nearest": [_nearest_json(p) for p in answer.passages[:NEAREST]]
+        if answer.abstained
+        else [],
     }
+
+
+def _nearest_json(passage: Passage) -> dict[str, Any]:
+    """Return a place that came near a question which nothing answers."""
+    known = passage_json(passage)
+    names = ("chunk_id", "document_id", "uri", "title", "page_start", "page_end", "start", "end")
+    return {name: known[name] for name in names}
 
 
 def replay_json(replay: Replay) -> dict[str, Any]:
@@ -342,6 +359,21 @@ def evaluation_json(
         "refusal": asdict(found) if found else None,
         "gates": [{"gate": str(one.gate), "found": one.found, "holds": one.holds} for one in gates],
         "results": [asdict(result) for result in results],
+    }
+
+
+def calibration_json(one: Calibration, why_stale: str) -> dict[str, Any]:
+    """Return what was fitted to a collection; `stale` tells why it is not gone by, null where it
+    is."""
+    return asdict(one) | {"stale": why_stale or None}
+
+
+def calibrated_json(done: Calibrated) -> dict[str, Any]:
+    """Return what a calibration came to, with what was reached on the held half."""
+    values = asdict(done)
+    tried = values.pop("weights")
+    return values | {
+        "tried": [{"dense_weight": weight, "ndcg@10": score} for weight, score in tried.items()]
     }
 
 

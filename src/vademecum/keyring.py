@@ -10,8 +10,16 @@ from uuid import UUID
 
 from vademecum.errors import Forbidden, UsageError
 from vademecum.model.ids import KeyId, new_uuid
-from vademecum.model.key import PERMISSIONS, ApiKey, Caller, Issued, KeyKind, Permission, Rate
 from vademecum.model.principal import Scope
+from vademecum.model.serving.key import (
+    PERMISSIONS,
+    ApiKey,
+    Caller,
+    Issued,
+    KeyKind,
+    Permission,
+    Rate,
+)
 from vademecum.ports.clock import Clock
 from vademecum.ports.keys import KeyStore
 

@@ -1,6 +1,6 @@
 """How is a question of before asked again, and what differs? As the one who asked would, now."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -165,8 +165,8 @@ async def _moment(
 ) -> Now:
     ids = {ChunkId(UUID(c["chunk_id"])) for search in [*was, *now] for c in search["candidates"]}
     asked = _asked(trace)
-    before = dict(trace.record["versions"]) | {"labels": asked["labels"]}
-    current = dict(parts.answer.versions) | {"labels": sorted(own.labels)}
+    before = dict(trace.record["versions"]) | {"labels": asked["labels"]} | _calibrated(was)
+    current = dict(parts.answer.versions) | {"labels": sorted(own.labels)} | _calibrated(now)
     return Now(
         fates=await parts.records.fates(scope, ids, as_of),
         seen=frozenset(await parts.answer.retrieve.store.confirm(own, list(ids), as_of)),
@@ -174,6 +174,12 @@ async def _moment(
         asked_at=trace.created_at,
         documents_changed=await parts.records.documents_changed(scope, trace.created_at),
     )
+
+
+def _calibrated(searches: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return which calibration searches went by, as traces name it, "" for none."""
+    named = {search.get("fusion", {}).get("calibration", "") for search in searches}
+    return {"search.calibration": "; ".join(sorted(named - {""}))}
 
 
 async def _answered(

@@ -25,8 +25,8 @@ from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.catalogue import catalogue_over
 from vademecum.errors import DataFolderUnusable, UsageError
 from vademecum.model.ids import KeyId, Tenant
-from vademecum.model.key import Revoked
 from vademecum.model.purge import Erasure
+from vademecum.model.serving.key import Revoked
 from vademecum.opening import Tell, silent
 from vademecum.postgres import backup, embedded
 from vademecum.postgres.migrate import migrate, migrations

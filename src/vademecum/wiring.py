@@ -37,6 +37,7 @@ from vademecum.ports.language_model import LanguageModel, TokenCounter
 from vademecum.ports.parser import Parser
 from vademecum.ports.reranker import Reranker
 from vademecum.postgres.conversation.turns import PostgresTurns
+from vademecum.postgres.evaluation.calibration import CalibrationsOf
 from vademecum.postgres.index import PostgresIndex
 from vademecum.postgres.learning import PostgresLearning
 from vademecum.postgres.memory.store import PostgresMemories
@@ -110,6 +111,7 @@ class Wiring:
             clock=SystemClock(),
             ranking=rules.ranking,
             reranker=self.models.reranker,
+            calibrations=CalibrationsOf(self.catalogue.pool, self.generation.id),
         )
 
     def talk(self) -> TalkParts:

@@ -113,7 +113,7 @@ async def test_a_run_is_kept_with_every_version_and_no_text(bench: Bench) -> Non
     assert kept.settings == {"search.fusion_k": 3}
     assert set(kept.versions) == {
         "code", "settings", "documents", "generation", "embedder", "analyser", "chunker",
-        "fusion", "reranker", "language_model",
+        "fusion", "reranker", "language_model", "calibration",
     }  # fmt: skip
     for words in ("box office", "declined", "5 days", "How many days"):
         assert not {t for t in bench.tables_with(words) if "evaluation" in t}

@@ -11,8 +11,8 @@ from vademecum.adapters.clock import SystemClock
 from vademecum.errors import Forbidden, KeyNotFound, UsageError
 from vademecum.keyring import Keyring, keep_admin_key, read_key
 from vademecum.model.ids import KeyId, new_uuid
-from vademecum.model.key import PERMISSIONS, Rate
 from vademecum.model.principal import Scope
+from vademecum.model.serving.key import PERMISSIONS, Rate
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.serving.key import PostgresKeys
 

@@ -14,7 +14,7 @@ from support import OPERATOR, Bench, make_bench
 from vademecum.errors import BudgetSpent, TooMany
 from vademecum.model.answer import Event, Usage
 from vademecum.model.ids import Tenant
-from vademecum.model.key import Caller
+from vademecum.model.serving.key import Caller
 from vademecum.model.serving.spending import Price
 from vademecum.postgres.pool import Pool
 from vademecum.server.allowance import MAY

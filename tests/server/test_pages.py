@@ -380,6 +380,7 @@ async def test_what_is_not_known_is_a_card_with_the_nearest_passages(
         page = (await client.get(answer.headers["location"])).text
     assert "unknown-card" in page
     assert "The nearest passages" in page
+    assert "Searched for:" in page
     assert "data-differently" in page
     assert "/passage?chunk=" in page
 

@@ -58,7 +58,7 @@ def test_a_search_by_id_with_every_signal() -> None:
                 },
             }
         ],
-        "abstain": {"would": False, "reason": "", "confidence": 0.75},
+        "abstain": {"would": False, "reason": "", "confidence": 0.75, "signals": {}},
         "degraded": ["dense: provider-away"],
         "timings_ms": {"dense": 1.5},
         "plan": "exact",

@@ -28,7 +28,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "vade documents", "vade documents list", "vade documents show", "vade documents text",
         "vade documents chunks", "vade documents history", "vade documents delete",
         "vade eval", "vade eval lab", "vade eval run", "vade eval compare", "vade eval list",
-        "vade eval generate", "vade status", "vade doctor",
+        "vade eval generate", "vade eval calibrate", "vade status", "vade doctor",
         "vade config", "vade config show", "vade config check", "vade model", "vade model fetch",
         "vade migrate", "vade stop", "vade worker", "vade jobs", "vade jobs list",
         "vade jobs retry", "vade changes", "vade remember", "vade recall", "vade memories",

@@ -190,8 +190,9 @@ def test_an_answer_and_a_passage_have_the_interface_s_fields() -> None:
     assert list(answer) == [
         "answer", "abstained", "mode", "citations", "sentences", "memories", "degraded", "usage",
         "timings_ms", "conversation_id", "turn_id", "trace_id", "given_before", "as_of",
-        "conflicts",
+        "conflicts", "searched", "collections", "nearest",
     ]  # fmt: skip
+    assert answer["nearest"] == [], "only where nothing answers"
     assert list(answer["citations"][0]) == [
         "marker", "chunk_id", "document_id", "uri", "title", "page_start", "page_end", "start",
         "end", "quote", "support",
@@ -208,6 +209,28 @@ def test_an_answer_and_a_passage_have_the_interface_s_fields() -> None:
 )
 def test_pages(start: int | None, end: int | None, text: str) -> None:
     assert page_text(start, end) == text
+
+
+def test_what_is_not_in_the_sources_says_what_was_searched_and_what_came_nearest(
+    screen: io.StringIO,
+) -> None:
+    answer = replace(
+        an_answer("Doors.", abstained=True), searched=("when do\ndoors open", "[/] \x1b[2J"),
+        collections=frozenset(["hall", "gates"]),
+    )  # fmt: skip
+    ask_commands.show_rest(answer)
+    lines = screen.getvalue().splitlines()
+    assert lines[1] == "  searched in gates, hall for “when do doors open”, “[/] �[2J”"
+    assert lines[2] == "  nearest: Doors."
+    told = interface.answer_json(answer)
+    assert told["collections"] == ["gates", "hall"]
+    [near] = told["nearest"]
+    assert list(near) == [
+        "chunk_id", "document_id", "uri", "title", "page_start", "page_end", "start", "end",
+    ]  # fmt: skip
+    assert near["uri"] == "Doors."
+    ask_commands.show_rest(replace(answer, collections=None))
+    assert "  searched everywhere for “when do doors open”" in screen.getvalue()
 
 
 def test_an_unsupported_sentence_has_no_quotation_marks(screen: io.StringIO) -> None:

@@ -141,7 +141,7 @@ async def _afresh(
 
     whole = _assemble(ask, talk, draft, mode, passages, recall, timings)
     otherwise = await asyncio.to_thread(conflicts, draft.kept, passages)
-    whole = replace(whole, conflicts=() if whole.abstained else otherwise)
+    whole = replace(whole, conflicts=() if whole.abstained else otherwise, searched=tuple(texts))
     rewrite = {"how": meant.how, "text": meant.text}
     record = answer_record(whole, searches, _versions(parts), draft.removed, rewrite)
     record["asked"] = asked_record(scope, ask, whole.conversation_id)
@@ -300,4 +300,6 @@ def _assemble(
         asked_turn_id=talk.place.question_id if talk.place else None,
         memories=recall.all if recall is not None else (),
         as_of=ask.as_of,
+        searched=(ask.question,),
+        collections=ask.collections,
     )

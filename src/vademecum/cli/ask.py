@@ -34,7 +34,7 @@ from vademecum.cli.output import (
     working,
 )
 from vademecum.errors import UsageError
-from vademecum.interface import answer_json, event_json, found_json, scope_json
+from vademecum.interface import NEAREST, answer_json, event_json, found_json, scope_json
 from vademecum.model.answer import Answer, Checked, Citation, Conflict, Done, Event, Sentence
 from vademecum.model.ids import ConversationId
 from vademecum.model.memory import DEFAULT_PERSONA
@@ -220,7 +220,12 @@ def show_rest(answer: Answer) -> None:
     """Print what comes after the sentences: the sources, or what was nearest."""
     if answer.abstained:
         out.print(f"[yellow]{escape(answer.text)}[/]")
-        for place in list(dict.fromkeys(_place(passage) for passage in answer.passages))[:3]:
+        if answer.searched:
+            names = answer.collections
+            where = "everywhere" if names is None else f"in {', '.join(sorted(names))}"
+            texts = ", ".join(f"“{' '.join(text.split())}”" for text in answer.searched)
+            out.print(f"[dim]  searched {escape(where)} for {escape(texts)}[/]")
+        for place in list(dict.fromkeys(_place(passage) for passage in answer.passages))[:NEAREST]:
             out.print(f"[dim]  nearest: {escape(place)}[/]")
     shown: set[tuple[object, ...]] = set()
     for citation in answer.citations:

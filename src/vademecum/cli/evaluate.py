@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from vademecum.cli.eval import calibrate as eval_calibrate
 from vademecum.cli.eval import compare as eval_compare
 from vademecum.cli.eval import generate as eval_generate
 from vademecum.cli.eval import run as eval_run
@@ -19,6 +20,7 @@ evaluate = typer.Typer(no_args_is_help=True, help="How good is it?")
 evaluate.command("run")(command(eval_run.run))
 evaluate.command("compare")(command(eval_compare.compare))
 evaluate.command("list")(command(eval_compare.list_runs))
+evaluate.command("calibrate")(command(eval_calibrate.calibrate_collection))
 evaluate.command("generate")(command(eval_generate.generate))
 
 

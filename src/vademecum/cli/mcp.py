@@ -5,8 +5,8 @@ import asyncio
 from vademecum.app import open as open_app
 from vademecum.cli.options import COMMON, As, Labels, scope_of
 from vademecum.cli.output import err
-from vademecum.model.key import PERMISSIONS
 from vademecum.model.principal import LOCAL_PRINCIPAL
+from vademecum.model.serving.key import PERMISSIONS
 
 
 def mcp(principal: As = None, labels: Labels = None) -> None:

@@ -16,8 +16,8 @@ from vademecum.cli.output import err, escape, out, print_json
 from vademecum.errors import UsageError
 from vademecum.interface import key_json
 from vademecum.model.ids import KeyId
-from vademecum.model.key import PERMISSIONS, ApiKey
 from vademecum.model.principal import Scope
+from vademecum.model.serving.key import PERMISSIONS, ApiKey
 
 keys = typer.Typer(no_args_is_help=True, help="Who may come in over HTTP, as whom and for what.")
 

@@ -12,12 +12,14 @@ import typer
 from rich.table import Table
 
 from vademecum.adapters.parsers import jail
+from vademecum.calibrating import calibrations_of
 from vademecum.catalogue import Catalogue, open_catalogue
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import escape, out, print_json, working
 from vademecum.errors import VademecumError
 from vademecum.interface import generation_json, generation_text
+from vademecum.model.calibration import Calibration
 from vademecum.model.index import BuildProgress, GenerationRecord
 from vademecum.model.principal import Scope
 from vademecum.opening import model_files, recognition_languages
@@ -103,13 +105,16 @@ def status() -> None:
     """Show what runs and what is in."""
     loaded = COMMON.settings()
 
-    async def work(catalogue: Catalogue) -> tuple[Server, dict[str, int], Standing]:
+    async def work(
+        catalogue: Catalogue,
+    ) -> tuple[Server, dict[str, int], Standing, list[tuple[Calibration, str]]]:
         scope = Scope.for_operator(COMMON.tenant)
         counts = await catalogue.documents.counts(scope)
         standing = await PostgresGenerations(catalogue.pool).standing()
-        return await server_facts(catalogue.pool), counts, standing
+        fitted = await calibrations_of(catalogue, scope, loaded)
+        return await server_facts(catalogue.pool), counts, standing, fitted
 
-    server, counts, standing = with_catalogue(work)
+    server, counts, standing, fitted = with_catalogue(work)
     kind = "given" if loaded.settings.database.url else "embedded"
     facts: dict[str, Any] = {
         "home": str(loaded.home),
@@ -121,6 +126,10 @@ def status() -> None:
         "embedding": loaded.settings.models.embedding,
         "language_model": loaded.settings.models.language,
         "index": [generation_json(record, progress) for record, progress in standing],
+        "calibrations": [
+            {"collection": one.collection, "sha256": one.sha256, "stale": why or None}
+            for one, why in fitted
+        ],
     }
     if COMMON.json:
         print_json(facts)
@@ -135,6 +144,9 @@ def status() -> None:
     out.print(f"[bold]answers[/]        {escape(written)}")
     for record, progress in standing:
         out.print(f"[bold]index[/]          {escape(generation_text(record, progress))}")
+    for one, why in fitted:
+        state = f"not used: {why}" if why else "in use"
+        out.print(f"[bold]calibrated[/]     {escape(one.label)}; {escape(state)}")
     out.print(
         f"[bold]in {escape(COMMON.tenant)}[/]     {counts['documents']} documents,"
         f" {counts['chunks']} chunks, {counts['waiting']} waiting"

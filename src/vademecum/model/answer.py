@@ -82,7 +82,8 @@ class Answer:
     `turn_id` that of the answer. These and `conversation_id` are None where nothing is kept of it.
     `given_before` is the trace of the answer that is given again here, None for a fresh one;
     `conflicts` are other sources that say otherwise; `as_of` is the day that was asked about, None
-    for now.
+    for now. `searched` are the texts that were searched for, and `collections` where, None for
+    everywhere: an abstention says so, and `passages` are then what came nearest.
     """
 
     question: str
@@ -103,6 +104,8 @@ class Answer:
     given_before: TraceId | None = None
     conflicts: tuple[Conflict, ...] = ()
     as_of: date | None = None
+    searched: tuple[str, ...] = ()
+    collections: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """What does an index propose (Hit), and what has been confirmed and may be read (Passage)?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -70,11 +70,13 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abstention:
-    """Whether the passages look unable to answer. `confidence` of answering lies in 0..1."""
+    """Whether the passages look unable to answer. `confidence` of answering lies in 0..1;
+    `signals` are what late interaction and cosines told it by, {} where words or nothing did."""
 
     would: bool
     reason: str
     confidence: float
+    signals: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

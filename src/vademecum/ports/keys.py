@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Protocol
 
 from vademecum.model.ids import KeyId
-from vademecum.model.key import ApiKey, Caller, KeyKind, Permission, Rate
 from vademecum.model.principal import Scope
+from vademecum.model.serving.key import ApiKey, Caller, KeyKind, Permission, Rate
 
 
 class KeyStore(Protocol):

@@ -13,8 +13,8 @@ from psycopg.rows import DictRow, dict_row
 
 from vademecum.errors import DatabaseUnusable, UsageError
 from vademecum.model.ids import KeyId, Tenant
-from vademecum.model.key import Revoked
 from vademecum.model.purge import Erasure
+from vademecum.model.serving.key import Revoked
 from vademecum.postgres.pool import SEARCH_PATH, clear_errors
 from vademecum.postgres.queries import load
 from vademecum.postgres.server.program import installed_programs

@@ -6,35 +6,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vademecum.model.calibration import Weights
 from vademecum.model.passage import Abstention, Hit, Signals
 
 # At this confidence it is refused: the scale's middle, whatever the signals.
 REFUSE_BELOW = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Model:
-    """A logistic regression; evidence under `refuse_below` is not enough: there a tenth of the
-    answerable is lost. `usual_margin` is the mean of the answerable."""
-
-    constant: float
-    top: float
-    margin: float
-    share: float
-    refuse_below: float
-    usual_margin: float
-
-
 # Fitted by `python benchmarks/refusal.py --fit` on Pira validation (CC BY 4.0), each question asked
-# with its passage and with it removed, and on half of CLAPnq dev (Apache-2.0). Where the best
-# passage carries under a fifth of the question's idf mass, question and documents are likely of
-# two languages, and other weights hold.
+# with its passage and with it removed, and on half of CLAPnq dev (Apache-2.0), so that a tenth of
+# the answerable is lost. Where the best passage carries under a fifth of the question's idf mass,
+# question and documents are likely of two languages, and other weights hold.
 LITTLE_SHARE = 0.2
-_SAME = _Model(
-    constant=-7.788, top=11.779, margin=13.815, share=2.146, refuse_below=-0.559, usual_margin=0.110
+SAME = Weights(
+    constant=-7.788,
+    weights={"top": 11.779, "margin": 13.815, "share": 2.146},
+    usual={"top": 0.0, "margin": 0.110, "share": 0.0},
+    refuse_below=-0.559,
 )
-_ACROSS = _Model(
-    constant=-4.579, top=6.001, margin=38.914, share=0.0, refuse_below=-1.326, usual_margin=0.060
+ACROSS = Weights(
+    constant=-4.579,
+    weights={"top": 6.001, "margin": 38.914},
+    usual={"top": 0.0, "margin": 0.060},
+    refuse_below=-1.326,
 )
 # With fewer candidates behind the best there is no margin to speak of.
 _BEHIND = 4
@@ -59,24 +53,43 @@ class Late:
     share: float
 
 
-def judge(signals: Iterable[Signals], dense: Sequence[Hit]) -> Abstention:
+def judge(
+    signals: Iterable[Signals],
+    dense: Sequence[Hit],
+    *,
+    same: Weights = SAME,
+    across: Weights = ACROSS,
+) -> Abstention:
     """Return whether to abstain, with the confidence (0..1) that the candidates can answer.
 
-    `signals` are those of all candidates, `dense` the hits of the dense leg, best first. Late
-    interaction tells most; without it the cosines do; without either (the dense leg was not asked
-    or failed) only the share of the question's words. Near-miss questions (the right place, the
-    wrong detail) pass: similarity cannot refuse them.
+    `signals` are those of all candidates, `dense` the hits of the dense leg, best first; `same`
+    and `across` weigh them where late interaction tells, which is most. Else the cosines do;
+    without either (the dense leg was not asked or failed) only the share of the question's words.
+    Near-miss questions (the right place, the wrong detail) pass: similarity cannot refuse them.
     """
     candidates = list(signals)
     if not candidates:
         return Abstention(would=True, reason="nothing was found", confidence=0.0)
     late = late_signals(candidates)
-    share = max(s.keyword_share or 0.0 for s in candidates)
-    evidence = _cosine_evidence(dense, share) if late is None else _late_evidence(late)
-    confidence = 1 / (1 + math.exp(-evidence))
+    seen: dict[str, float | None] = {}
+    if late is None:
+        share = max(s.keyword_share or 0.0 for s in candidates)
+        evidence = _cosine_evidence(dense, share)
+    else:
+        seen = _seen(late, dense)
+        evidence = (same if late.share >= LITTLE_SHARE else across).evidence(seen)
+    confidence = chance(evidence)
     would = confidence < REFUSE_BELOW
     reason = "the nearest passages are not about this" if would else ""
-    return Abstention(would=would, reason=reason, confidence=confidence)
+    return Abstention(would=would, reason=reason, confidence=confidence, signals=seen)
+
+
+def chance(evidence: float) -> float:
+    """Return 1 / (1 + exp(-evidence)), whatever its size."""
+    if evidence >= 0:
+        return 1 / (1 + math.exp(-evidence))
+    grown = math.exp(evidence)
+    return grown / (1 + grown)
 
 
 def late_signals(candidates: Iterable[Signals]) -> Late | None:
@@ -91,11 +104,22 @@ def late_signals(candidates: Iterable[Signals]) -> Late | None:
     return Late(top=values[0], margin=margin, share=share)
 
 
-def _late_evidence(late: Late) -> float:
-    model = _SAME if late.share >= LITTLE_SHARE else _ACROSS
-    margin = model.usual_margin if late.margin is None else late.margin
-    weighed = model.top * late.top + model.margin * margin + model.share * late.share
-    return model.constant + weighed - model.refuse_below
+def _seen(late: Late, dense: Sequence[Hit]) -> dict[str, float | None]:
+    """Return every signal that weights may name: those of late interaction, the best cosine, and
+    how many deviations it stands above all candidates' mean (`height`)."""
+    cosines = [hit.score for hit in dense]
+    return {
+        "top": late.top,
+        "margin": late.margin,
+        "share": late.share,
+        "cosine": cosines[0] if cosines else None,
+        "height": _height(cosines),
+    }
+
+
+def _height(cosines: Sequence[float]) -> float | None:
+    spread = float(np.std(cosines)) if len(cosines) >= _FEWEST else 0.0
+    return (cosines[0] - float(np.mean(cosines))) / spread if spread > _LEAST_SPREAD else None
 
 
 def _cosine_evidence(dense: Sequence[Hit], share: float) -> float:
@@ -105,8 +129,8 @@ def _cosine_evidence(dense: Sequence[Hit], share: float) -> float:
     if not cosines:
         return evidence if share > 0 else evidence + _CONSTANT
     margin = cosines[0] - float(np.mean(cosines[1:5])) if len(cosines) > 1 else 0.0
-    spread = float(np.std(cosines))
-    height = _USUAL_HEIGHT
-    if len(cosines) >= _FEWEST and spread > _LEAST_SPREAD:
-        height = (cosines[0] - float(np.mean(cosines))) / spread
-    return evidence + _CONSTANT + _MARGIN * margin + _HEIGHT * height
+    height = _height(cosines)
+    return (
+        evidence + _CONSTANT + _MARGIN * margin
+        + _HEIGHT * (_USUAL_HEIGHT if height is None else height)
+    )  # fmt: skip

@@ -10,12 +10,14 @@ import numpy as np
 
 from vademecum.deadline import answered, within
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
+from vademecum.model.calibration import Calibration
 from vademecum.model.embedding import FloatArray, TokenStates, check_states, check_vectors
 from vademecum.model.ids import ChunkId
 from vademecum.model.index import DenseHits, Selection
 from vademecum.model.passage import ConfirmedChunk, Hit, Passage, Retrieval, Signals
 from vademecum.model.principal import Scope
 from vademecum.model.query import Query
+from vademecum.ports.calibrations import Calibrations
 from vademecum.ports.clock import Clock
 from vademecum.ports.embedder import Embedder, TokenEncoder, is_one_model
 from vademecum.ports.index import Index
@@ -24,6 +26,7 @@ from vademecum.ports.store import DocumentStore
 from vademecum.rank.blend import MAXSIM, RERANK_FIRST, RERANK_LEAD
 from vademecum.rank.ngrams import ngram_shares
 from vademecum.retrieve.abstain import judge
+from vademecum.retrieve.calibrated import holding, judged_by, named, tuned
 from vademecum.retrieve.fuse import Fusion, fuse, with_spelling
 from vademecum.retrieve.rerank import (
     RERANKED,
@@ -98,6 +101,7 @@ class RetrieveParts:
     clock: Clock
     ranking: Ranking
     reranker: Reranker | None = None
+    calibrations: Calibrations | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +160,12 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     notes = _Notes(clock=parts.clock)
     started = parts.clock.monotonic()
     narrowed = _narrow(scope, query)
-    dense, keyword = await _legs(parts, narrowed, query, notes)
-    fused = fuse(parts.ranking.fusion, query.mode, dense.hits, keyword)
+    (dense, keyword), fitted = await asyncio.gather(
+        _legs(parts, narrowed, query, notes), _calibration(parts, narrowed, query, notes)
+    )
+    as_set, fusion = parts, tuned(parts.ranking.fusion, fitted)
+    parts = replace(parts, ranking=replace(parts.ranking, fusion=fusion))
+    fused = fuse(fusion, query.mode, dense.hits, keyword)
     confirming = parts.clock.monotonic()
     confirmed, signs = await _read(parts, narrowed, query, fused, dense.states, notes)
     notes.timings["confirm"] = 1000 * (parts.clock.monotonic() - confirming)
@@ -181,13 +189,28 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     return Retrieval(
         query=query.text,
         passages=passages,
-        abstention=judge(signals.values(), dense.hits.hits),
+        abstention=judge(signals.values(), dense.hits.hits, **judged_by(fitted)),
         degraded=tuple(notes.degraded),
         timings_ms=notes.timings,
         plan=dense.hits.plan,
-        fusion=_described(parts, query, notes),
+        # Where nothing is seen, nothing tells that somebody has fitted it.
+        fusion={**_described(parts, query, notes), **named(fitted)}
+        if signals
+        else _described(as_set, query, notes),
         filter=query.filter,
     )
+
+
+async def _calibration(
+    parts: RetrieveParts, scope: Scope, query: Query, notes: _Notes
+) -> Calibration | None:
+    """Return what was fitted to the one collection that is searched, if it holds."""
+    names = scope.collections or frozenset()
+    if parts.calibrations is None or len(names) != 1 or query.mode != "hybrid":
+        return None
+    asking = parts.calibrations.of(scope, min(names))
+    found = await notes.timed("calibration", asking, None, parts.ranking.leg_seconds)
+    return holding(found, parts.ranking.named)
 
 
 async def _legs(

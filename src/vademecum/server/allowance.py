@@ -10,7 +10,7 @@ from datetime import UTC, datetime, time, timedelta
 from vademecum.errors import BudgetSpent, TooMany
 from vademecum.model.answer import Usage
 from vademecum.model.ids import new_uuid
-from vademecum.model.key import Caller
+from vademecum.model.serving.key import Caller
 from vademecum.model.serving.spending import Allowed, Budget, Price, Refusal, UnderWay
 from vademecum.ports.spending import SpendingStore
 from vademecum.server.metrics import Metrics

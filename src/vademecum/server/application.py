@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 from vademecum.adapters.tracing import Tracing
 from vademecum.app import App
 from vademecum.errors import NotFound, UsageError, VademecumError
-from vademecum.model.key import Rate
+from vademecum.model.serving.key import Rate
 from vademecum.server import mcp
 from vademecum.server.allowance import Allowance, allowed_by, price_of
 from vademecum.server.api import (

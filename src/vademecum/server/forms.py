@@ -11,9 +11,9 @@ from vademecum.model.document import DEFAULT_COLLECTION
 from vademecum.model.feedback import Reason, Verdict
 from vademecum.model.filter import Filter, all_of
 from vademecum.model.filter_json import parse_filter
-from vademecum.model.key import Permission
 from vademecum.model.memory import DEFAULT_PERSONA, Kind, Stage
 from vademecum.model.query import Mode
+from vademecum.model.serving.key import Permission
 from vademecum.rank.fuse import Method
 from vademecum.retrieve.fuse import Fusion
 from vademecum.retrieve.pipeline import Ranking

@@ -31,7 +31,7 @@ from vademecum.errors import (
 )
 from vademecum.keyring import Keyring
 from vademecum.model.ids import new_uuid
-from vademecum.model.key import Caller, Rate
+from vademecum.model.serving.key import Caller, Rate
 from vademecum.server.logs import REQUEST_ID
 from vademecum.server.metrics import Metrics
 from vademecum.server.problems import INTERNAL, problem

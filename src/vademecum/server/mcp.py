@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from vademecum.app import App
-from vademecum.model.key import Caller
+from vademecum.model.serving.key import Caller
 from vademecum.server.routes import MEGABYTE, Routes
 from vademecum.server.service import Serving
 

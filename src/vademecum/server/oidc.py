@@ -18,8 +18,8 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from vademecum.errors import InvalidSetting, ProviderAway, Unauthenticated
-from vademecum.model.key import PERMISSIONS, Permission
 from vademecum.model.principal import Scope
+from vademecum.model.serving.key import PERMISSIONS, Permission
 from vademecum.settings import OidcSettings
 
 _ALGORITHMS = ["RS256", "ES256", "PS256", "EdDSA", "Ed25519"]

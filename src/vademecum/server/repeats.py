@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vademecum.errors import RepeatDiffers, RepeatRunning, UsageError, VademecumError
-from vademecum.model.key import Caller
+from vademecum.model.serving.key import Caller
 from vademecum.model.serving.repeat import Claim, FirstAnswer
 from vademecum.ports.repeats import RepeatStore
 

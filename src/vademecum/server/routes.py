@@ -11,7 +11,7 @@ from typing import Any, Literal
 import regex
 from starlette.routing import compile_path
 
-from vademecum.model.key import Permission
+from vademecum.model.serving.key import Permission
 
 Spending = Literal["read", "work", "upload"]
 """What a request costs its caller: a look, some work, an upload."""

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from vademecum.app import App
-from vademecum.model.key import Caller
 from vademecum.model.principal import Scope
+from vademecum.model.serving.key import Caller
 from vademecum.server.metrics import Metrics
 from vademecum.server.streams import Streams
 from vademecum.settings import Loaded

@@ -16,7 +16,7 @@ from vademecum.adapters.language_models.metered import METER, Meter
 from vademecum.adapters.tracing import Noted, Tracing, stages
 from vademecum.errors import ServiceAway, Unauthenticated, VademecumError
 from vademecum.model.answer import Done, Event
-from vademecum.model.key import Caller
+from vademecum.model.serving.key import Caller
 from vademecum.model.serving.spending import UnderWay
 from vademecum.server.allowance import Allowance
 from vademecum.server.metrics import Metrics

@@ -16,9 +16,9 @@ from vademecum import interface
 from vademecum.app import App
 from vademecum.errors import Forbidden, UsageError, VademecumError
 from vademecum.model.ids import DocumentId, MemoryId
-from vademecum.model.key import Permission
 from vademecum.model.passage import Passage
 from vademecum.model.principal import Scope
+from vademecum.model.serving.key import Permission
 
 CLIENT = "mcp"
 _MOST = 50

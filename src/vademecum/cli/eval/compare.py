@@ -6,6 +6,7 @@ from uuid import UUID
 import typer
 from rich.table import Table
 
+from vademecum.calibrating import calibrations_of
 from vademecum.catalogue import Catalogue
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.options import COMMON
@@ -13,7 +14,8 @@ from vademecum.cli.output import escape, out, print_json
 from vademecum.errors import EvaluationNotFound, UsageError
 from vademecum.evaluate.compare import Change, Comparison, Moved
 from vademecum.evaluate.compare import compare as compare_runs
-from vademecum.interface import comparison_json, run_json
+from vademecum.interface import calibration_json, comparison_json, run_json
+from vademecum.model.calibration import Calibration
 from vademecum.model.evaluation import Run, Summary
 from vademecum.model.ids import EvaluationId
 from vademecum.model.principal import Scope
@@ -121,10 +123,19 @@ def list_runs(
 ) -> None:
     """List the runs, the newest first."""
     scope = Scope.for_operator(COMMON.tenant)
-    runs = with_catalogue(lambda catalogue: catalogue.evaluations.all(scope, most))
+
+    async def work(catalogue: Catalogue) -> tuple[list[Run], list[tuple[Calibration, str]]]:
+        runs = await catalogue.evaluations.all(scope, most)
+        return runs, await calibrations_of(catalogue, scope, COMMON.settings())
+
+    runs, fitted = with_catalogue(work)
     if COMMON.json:
-        print_json({"evaluations": [run_json(run) for run in runs]})
+        told = [calibration_json(one, why) for one, why in fitted]
+        print_json({"evaluations": [run_json(run) for run in runs], "calibrations": told})
         return
+    for one, why in fitted:
+        state = f"[yellow]not used:[/] {escape(why)}" if why else "[green]in use[/]"
+        out.print(f"calibrated: {escape(one.label)}, {escape(one.name)}; {state}")
     if not runs:
         out.print("nothing was evaluated yet: vade eval run GOLDEN")
         return

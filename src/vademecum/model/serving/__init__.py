@@ -1,1 +1,1 @@
-"""What is counted and kept of requests, beside what they ask."""
+"""What is known of who asks from outside, and kept of requests beside what they ask."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from vademecum.errors import KeyNotFound
 from vademecum.model.ids import KeyId
-from vademecum.model.key import PERMISSIONS, ApiKey, Caller, KeyKind, Permission, Rate
 from vademecum.model.principal import Scope
+from vademecum.model.serving.key import PERMISSIONS, ApiKey, Caller, KeyKind, Permission, Rate
 from vademecum.postgres.pool import Pool, clear_errors
 from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import drop_to_app, transaction

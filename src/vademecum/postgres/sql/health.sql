@@ -52,7 +52,8 @@ SELECT (SELECT count(*) FROM (SELECT FROM document LIMIT 1) AS d) AS document,
        (SELECT count(*) FROM (SELECT FROM kept_answer LIMIT 1) AS k) AS kept_answer,
        (SELECT count(*) FROM (SELECT FROM first_answer LIMIT 1) AS y) AS first_answer,
        (SELECT count(*) FROM (SELECT FROM evaluation_run LIMIT 1) AS e) AS evaluation_run,
-       (SELECT count(*) FROM (SELECT FROM evaluation_result LIMIT 1) AS z) AS evaluation_result
+       (SELECT count(*) FROM (SELECT FROM evaluation_result LIMIT 1) AS z) AS evaluation_result,
+       (SELECT count(*) FROM (SELECT FROM calibration LIMIT 1) AS b) AS calibration
 
 -- name: ping
 SELECT 1

@@ -11,7 +11,7 @@ from vademecum.answer.pipeline import whole
 from vademecum.errors import UsageError
 from vademecum.model.answer import Answer, Event
 from vademecum.model.ids import ConversationId
-from vademecum.model.key import Caller
+from vademecum.model.serving.key import Caller
 from vademecum.server.forms import AskForm, SearchForm
 from vademecum.server.leaving import unless_gone
 from vademecum.server.problems import Json

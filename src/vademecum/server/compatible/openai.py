@@ -19,7 +19,7 @@ from vademecum.model.answer import Answer, Checked, Done, Event
 from vademecum.model.conversation import Turn
 from vademecum.model.embedding import Role
 from vademecum.model.ids import ConversationId, TurnId, new_uuid
-from vademecum.model.key import Caller
+from vademecum.model.serving.key import Caller
 from vademecum.server.api.search import EVENTS, followed, opened
 from vademecum.server.compatible.forms import ChatForm, EmbeddingForm
 from vademecum.server.leaving import unless_gone

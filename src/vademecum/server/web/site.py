@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from vademecum.errors import Forbidden, VademecumError
-from vademecum.model.key import Caller
+from vademecum.model.serving.key import Caller
 from vademecum.server.gate import check_origin, read_cookies
 from vademecum.server.problems import headers_of, status_of
 from vademecum.server.web import assets

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from vademecum.model.conversation import Conversation, Turn
 from vademecum.model.ids import ChunkId, ConversationId, TraceId, TurnId
-from vademecum.model.key import Caller
 from vademecum.model.memory import STATES, Memory
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.principal import Scope
+from vademecum.model.serving.key import Caller
 from vademecum.server.service import Service
 from vademecum.server.web.views import AnswerView, chunks_in, day_of, turn_view
 from vademecum.text.people.commands import read_command

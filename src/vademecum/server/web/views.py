@@ -200,7 +200,7 @@ def answer_view(answer: Answer, *, at: datetime | None = None) -> AnswerView:
         said=tuple(said_view(sentence, places, found) for sentence in answer.sentences),
         plain=_plain(answer.sentences, answer.text, places, found),
         nearest=tuple(_nearest(p) for p in answer.passages[:NEAREST]) if answer.abstained else (),
-        searched=(),
+        searched=answer.searched,
         memories=tuple(
             MemoryView(memory=one.memory, score=one.score, signals=_values(one.signals))
             for one in answer.memories

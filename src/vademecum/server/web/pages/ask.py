@@ -15,9 +15,9 @@ from vademecum.errors import UsageError, VademecumError
 from vademecum.model.answer import Checked, Done, Event, Retrieved
 from vademecum.model.conversation import Conversation
 from vademecum.model.ids import ChunkId, ConversationId
-from vademecum.model.key import Caller
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.principal import Scope
+from vademecum.model.serving.key import Caller
 from vademecum.server.api.search import EVENTS, answering, opened
 from vademecum.server.forms import AskForm
 from vademecum.server.leaving import unless_gone

@@ -10,7 +10,7 @@ from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
 from vademecum.errors import NotFound, TooMany, Unauthenticated, VademecumError
-from vademecum.model.key import Rate
+from vademecum.model.serving.key import Rate
 from vademecum.server import oidc
 from vademecum.server.gate import COOKIE, SECURE_COOKIE, read_cookies
 from vademecum.server.routes import KILOBYTE, Routes
