@@ -19,8 +19,9 @@ import numpy as np
 import vademecum.adapters.parsers.child  # noqa: F401 - names the readers of each type
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.parsers.dispatch import parse
-from vademecum.app import AVERAGE_LENGTH, App, compose
+from vademecum.app import App
 from vademecum.catalogue import catalogue_over
+from vademecum.composing import AVERAGE_LENGTH, compose
 from vademecum.ingest.retain import Keep
 from vademecum.model.document import ParsedDocument, Source
 from vademecum.model.embedding import FloatArray, Role, TokenStates
@@ -133,8 +134,8 @@ async def opened_line(
     chunking: Chunking | None = None,
     home: Path | None = None,
 ) -> AsyncIterator[Line]:
-    """Compose what `vademecum.app` composes over the embedded server of `home`, or over one that
-    is started for this block and removed after it."""
+    """Compose what `vademecum.composing` composes over the embedded server of `home`, or over one
+    that is started for this block and removed after it."""
     folder = home or Path(tempfile.mkdtemp(prefix="vade-bench-"))
     folder.chmod(0o755)  # the database's own account must enter
     language.warm()
@@ -155,8 +156,6 @@ async def opened_line(
                 encoder=embedder,
                 language_model=None,
                 counter=embedder,
-                temperature=None,
-                show_unsupported=False,
                 keep=Keep(revisions=None, changes=None, traces=None),
             )
             found = read_postmaster(server.data)

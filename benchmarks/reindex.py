@@ -33,7 +33,8 @@ from bench_support import (
 )
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
-from vademecum.app import App, compose, follow
+from vademecum.app import App, follow
+from vademecum.composing import compose
 from vademecum.ingest.retain import Keep
 from vademecum.model.index import GenerationRecord, IndexGeneration
 from vademecum.ports.embedder import Embedder
@@ -60,8 +61,6 @@ def rebuilding(line: Line) -> Reindexing:
             encoder=embedder,
             language_model=None,
             counter=embedder,
-            temperature=None,
-            show_unsupported=False,
             keep=Keep(revisions=None, changes=None, traces=None),
         )
 

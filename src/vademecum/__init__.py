@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vademecum.app import App, open
+    from vademecum.app import App
+    from vademecum.composing import open
     from vademecum.errors import VademecumError
     from vademecum.model.principal import Scope
 
@@ -18,7 +19,7 @@ _HOME = {
     "App": "vademecum.app",
     "Scope": "vademecum.model.principal",
     "VademecumError": "vademecum.errors",
-    "open": "vademecum.app",
+    "open": "vademecum.composing",
 }
 
 

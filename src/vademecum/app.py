@@ -1,32 +1,22 @@
-"""How do the parts become one system? The composition root: settings in, an App out."""
+"""What can the system do? Every call of a program, in terms of the lines that do the work."""
 
-import asyncio
-import logging
-import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from functools import partial
-from typing import Any
 from uuid import UUID
 
-from vademecum import opening
-from vademecum import settings as settings_tree
-from vademecum.adapters.language_models.bpe import BpeCounter
-from vademecum.adapters.language_models.metered import MeteredModel
-from vademecum.adapters.tracing import NO_TRACING, TracedEmbedder, TracedModel, Tracing
+from vademecum.adapters.tracing import NO_TRACING, Tracing
 from vademecum.answer.fold import TendParts
 from vademecum.answer.pipeline import answer, whole
 from vademecum.answer.record import query_record, retrieval_record
 from vademecum.answer.write import AnswerParts
 from vademecum.catalogue import Catalogue
-from vademecum.errors import DatabaseAway, IndexSwitched, VademecumError
-from vademecum.ingest.contextualize import CONTEXT_TOKENS
+from vademecum.errors import IndexSwitched
 from vademecum.ingest.deliver import Count, DeliverParts, deliver
 from vademecum.ingest.pipeline import IngestParts, ingest_revision
 from vademecum.ingest.reconcile import ReconcileParts
-from vademecum.ingest.retain import Keep, RetainParts
+from vademecum.ingest.retain import RetainParts
 from vademecum.memory.extract import LearnParts
 from vademecum.memory.remember import Offer
 from vademecum.memory.turns import recall_turns
@@ -37,7 +27,7 @@ from vademecum.model.conversation import Turn
 from vademecum.model.document import Deletion, IngestResult, Refused, Source
 from vademecum.model.filter import Filter, check_filter
 from vademecum.model.ids import ConversationId, MemoryId, Tenant, TraceId, new_uuid
-from vademecum.model.index import GenerationRecord, IndexGeneration
+from vademecum.model.index import GenerationRecord
 from vademecum.model.memory import (
     DEFAULT_PERSONA,
     Kind,
@@ -55,42 +45,15 @@ from vademecum.model.query import Ask, Mode, Query
 from vademecum.model.replay import Replay
 from vademecum.model.trace import Trace
 from vademecum.model.turn_unit import RecalledTurns
-from vademecum.opening import (
-    DEFAULT_MEMORY,
-    DEFAULT_SEARCH,
-    MemoryRules,
-    ReuseRules,
-    SearchRules,
-    Tell,
-    chunking_rules,
-    silent,
-)
-from vademecum.ports.chunker import Chunking
-from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer, is_one_model
-from vademecum.ports.language_model import LanguageModel, TokenCounter
-from vademecum.ports.parser import Parser
-from vademecum.ports.reranker import Reranker
 from vademecum.postgres.generation.store import (
     PostgresGenerations,
-    check_readable,
-    current_generation,
-    opened_name,
 )
 from vademecum.postgres.graph import PostgresGraph
 from vademecum.remembering import Memories, MemoryStory
 from vademecum.replaying import ReplayParts, replay, replay_day, reranked
 from vademecum.retrieve.pipeline import Ranking, retrieve
-from vademecum.settings import Loaded
 from vademecum.talking import Talking
-from vademecum.text.analyse import VERSION as ANALYSER_VERSION
 from vademecum.text.normalise import clean
-from vademecum.wiring import Models, Opened, Wiring, opened
-
-# Terms of a typical chunk of 200 tokens with its context line: a constant of the generation.
-AVERAGE_LENGTH = 120.0
-# How soon a process that runs reads another build of the index once it was switched to.
-FOLLOW_SECONDS = 2.0
-_log = logging.getLogger(__name__)
 
 
 def _uncounted(_done: int, _total: int) -> None: ...
@@ -411,81 +374,6 @@ class App:
         return self.catalogue.talking
 
 
-@asynccontextmanager
-async def open(
-    loaded: Loaded | None = None,
-    *,
-    overrides: Mapping[str, Any] | None = None,
-    tell: Tell = silent,
-) -> AsyncIterator[App]:
-    """Open the system as the settings say; `overrides` maps dotted keys to values.
-
-    With `loaded` settings nothing is read, and nothing can be overridden.
-    Raises: any VademecumError that tells what is missing and what to do.
-    """
-    if loaded is None:
-        loaded = settings_tree.load(config=None, flags=overrides or {}, environment=os.environ)
-    elif overrides:
-        raise ValueError("give either loaded settings or overrides")
-    async with opened(loaded, tell=tell) as parts:
-        app = await current_app(parts)
-        following = asyncio.create_task(_following(app))
-        try:
-            yield app
-        finally:
-            following.cancel()
-            await asyncio.wait({following})
-
-
-async def current_app(parts: Opened) -> App:
-    """Return the App of the build that is read, made for the settings where there is none.
-
-    Raises: SpaceMismatch, where the settings name another model than it was built with.
-    """
-    pool, setting = parts.catalogue.pool, parts.settings.models.embedding
-    name = opened_name(await PostgresGenerations(pool).current(), setting)
-    embedder = await parts.embedder(name)
-    generation = await current_generation(
-        pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH, embedding=name
-    )
-    return app_over(parts, generation, embedder)
-
-
-async def reopened(parts: Opened, record: GenerationRecord) -> App:
-    """Return the App of a build with its own model, whatever the settings say. Raises:
-    SpaceMismatch, where that name stands for another model now."""
-    embedder = await parts.embedder(record.embedding or parts.settings.models.embedding)
-    check_readable(record.generation, embedder.space, ANALYSER_VERSION)
-    return app_over(parts, record.generation, embedder)
-
-
-def app_over(parts: Opened, generation: IndexGeneration, embedder: Embedder) -> App:
-    """Return the App of a build of the index, of which `embedder` is the model."""
-    settings, local = parts.settings, parts.local
-    window = min(local.max_tokens, embedder.max_tokens)
-    app = compose(
-        parts.catalogue,
-        generation,
-        parser=parts.parser,
-        chunking=chunking_rules(settings, window - CONTEXT_TOKENS),
-        tokenizer=local,
-        embedder=embedder,
-        encoder=local,
-        language_model=parts.language_model,
-        counter=BpeCounter(),
-        temperature=settings.answer.temperature,
-        show_unsupported=settings.answer.show_unsupported,
-        best_at_ends=settings.answer.best_at_ends,
-        search=opening.search_rules(settings, parts.reranker),
-        keep=opening.keep_rules(settings),
-        memory=opening.memory_rules(settings, embedder.space),
-        reuse=opening.reuse_rules(settings),
-        tracing=parts.tracing,
-        reranker=parts.reranker,
-    )
-    return replace(app, reopen=partial(reopened, parts))
-
-
 async def follow(app: App) -> bool:
     """Let an App read the build of the index that is current now; True if it was another one. What
     was begun before ends with the build that it began with. Raises: what opening its model
@@ -508,80 +396,3 @@ async def ingest_item(app: App, tenant: Tenant, item: UUID) -> None:
     except IndexSwitched:
         await follow(app)
         raise  # its lease runs out, and then it is tried again
-
-
-async def _following(app: App) -> None:
-    told = ""
-    while True:
-        await asyncio.sleep(FOLLOW_SECONDS)
-        try:
-            await follow(app)
-            told = ""
-        except DatabaseAway:
-            pass  # every call says so, and it may come back
-        except VademecumError as error:
-            if error.code != told:
-                told = error.code
-                _log.error("the build of the index that is current cannot be read: %s", told)
-
-
-def compose(
-    catalogue: Catalogue,
-    generation: IndexGeneration,
-    *,
-    parser: Parser,
-    chunking: Chunking,
-    tokenizer: Tokenizer,
-    embedder: Embedder,
-    encoder: TokenEncoder,
-    language_model: LanguageModel | None,
-    counter: TokenCounter,
-    temperature: float | None,
-    show_unsupported: bool,
-    best_at_ends: bool = False,
-    keep: Keep,
-    search: SearchRules = DEFAULT_SEARCH,
-    memory: MemoryRules = DEFAULT_MEMORY,
-    reuse: ReuseRules | None = None,
-    tracing: Tracing = NO_TRACING,
-    reranker: Reranker | None = None,
-) -> App:
-    """Put opened parts together; `open` opens those that the settings name."""
-    if language_model is not None:
-        language_model = TracedModel(MeteredModel(language_model, counter), tracing)
-    if not is_one_model(embedder, encoder):  # the local one is a library's call, and in every span
-        embedder = TracedEmbedder(embedder, tracing)
-    models = Models(
-        parser=parser,
-        chunking=chunking,
-        tokenizer=tokenizer,
-        embedder=embedder,
-        encoder=encoder,
-        language_model=language_model,
-        counter=counter,
-        reranker=reranker,
-    )
-    wiring = Wiring(catalogue=catalogue, generation=generation, models=models)
-    remembered = wiring.memory(memory)
-    return App(
-        catalogue=catalogue,
-        ingest_parts=wiring.ingest(),
-        deliver_parts=wiring.deliver(),
-        answer_parts=wiring.answer(
-            search,
-            remembered,
-            reuse,
-            temperature,
-            show_unsupported=show_unsupported,
-            best_at_ends=best_at_ends,
-        ),
-        own_memories=Memories(parts=remembered),
-        memory_upkeep_parts=wiring.memory_upkeep(remembered, memory.keep),
-        reconcile_parts=wiring.reconcile(),
-        retain_parts=wiring.retain(keep),
-        tend_parts=wiring.tend(),
-        learn_parts=wiring.learn(remembered),
-        graph=PostgresGraph(catalogue.owner_url, generation) if catalogue.owner_url else None,
-        filter_keys=search.filter_keys,
-        tracing=tracing,
-    )

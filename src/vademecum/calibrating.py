@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from vademecum.app import App
-from vademecum.catalogue import Catalogue
 from vademecum.errors import EmbeddingInvalid, UsageError
 from vademecum.evaluate.calibrate import (
     LEAST_FITTED,
@@ -34,12 +33,9 @@ from vademecum.model.document import Document
 from vademecum.model.filter import Not, OneOf
 from vademecum.model.principal import Scope
 from vademecum.model.query import Query
-from vademecum.opening import search_rules
 from vademecum.ports.calibrations import Calibrations
-from vademecum.postgres.generation.store import PostgresGenerations
 from vademecum.retrieve.calibrated import tuned
 from vademecum.retrieve.pipeline import RetrieveParts, retrieve
-from vademecum.settings import Loaded
 from vademecum.text.normalise import clean
 
 LOSS = 0.1
@@ -208,17 +204,6 @@ async def calibrate(
     if result.kept:
         await app.catalogue.calibrations.keep(scope, result.calibration)
     return result
-
-
-async def calibrations_of(
-    catalogue: Catalogue, scope: Scope, loaded: Loaded
-) -> list[tuple[Calibration, str]]:
-    """Return the tenant's calibrations, each with why it is not gone by, "" where it is."""
-    current = await PostgresGenerations(catalogue.pool).current()
-    generation = current.generation.id if current else 0
-    ranking = search_rules(loaded.settings).ranking.named
-    kept = await catalogue.calibrations.all(scope)
-    return [(one, stale(one, generation, ranking)) for one in kept]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

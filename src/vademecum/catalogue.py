@@ -14,11 +14,12 @@ from vademecum.adapters.clock import SystemClock
 from vademecum.errors import DatabaseAway, Forbidden
 from vademecum.ingest.deliver import ended, outdated_reason
 from vademecum.keyring import Keyring
+from vademecum.model.calibration import Calibration, stale
 from vademecum.model.document import Deletion, IngestResult
 from vademecum.model.ids import DocumentId, Tenant
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt, StoreReceipt
-from vademecum.opening import Tell, silent
+from vademecum.opening import Tell, search_rules, silent
 from vademecum.ports.store import Outdated
 from vademecum.postgres import embedded
 from vademecum.postgres.conversation.store import PostgresConversations
@@ -26,6 +27,7 @@ from vademecum.postgres.document import PostgresDocuments
 from vademecum.postgres.erasure import PostgresPeople
 from vademecum.postgres.evaluation.calibration import PostgresCalibrations
 from vademecum.postgres.evaluation.store import PostgresEvaluations
+from vademecum.postgres.generation.store import PostgresGenerations
 from vademecum.postgres.isolation import check_isolation
 from vademecum.postgres.jobs import PostgresJobs
 from vademecum.postgres.migrate import migrate
@@ -183,3 +185,14 @@ def _login(url: str) -> str:
             "DATABASE_URL names no login", hint="with DATABASE_OWNER_URL both need one"
         )
     return str(login)
+
+
+async def calibrations_of(
+    catalogue: Catalogue, scope: Scope, loaded: Loaded
+) -> list[tuple[Calibration, str]]:
+    """Return the tenant's calibrations, each with why it is not gone by, "" where it is."""
+    current = await PostgresGenerations(catalogue.pool).current()
+    generation = current.generation.id if current else 0
+    ranking = search_rules(loaded.settings).ranking.named
+    kept = await catalogue.calibrations.all(scope)
+    return [(one, stale(one, generation, ranking)) for one in kept]

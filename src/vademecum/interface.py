@@ -1,15 +1,9 @@
 """Which JSON do people and programs get? One form for the command line and for HTTP."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import date, datetime
-from pathlib import Path
-from typing import Any
-from uuid import UUID
+from typing import TYPE_CHECKING, Any
 
-from vademecum.app import Found
-from vademecum.calibrating import Calibrated
 from vademecum.errors import VademecumError
 from vademecum.evaluate.compare import Change, Comparison
 from vademecum.evaluate.gates import Checked as CheckedGate
@@ -41,29 +35,12 @@ from vademecum.remembering import MemoryStory
 from vademecum.retrieve.abstain import REFUSE_BELOW
 from vademecum.talking import Dialogue
 
+if TYPE_CHECKING:  # they take half a second, which a command without them need not pay
+    from vademecum.app import Found
+    from vademecum.calibrating import Calibrated
+
 # So many passages are offered where nothing answers.
 NEAREST = 3
-
-
-def written(value: Any, *, indent: int | None = None) -> str:
-    """Return one JSON document as text. Half a character of a file's name stays what it is."""
-    return json.dumps(value, default=_plain, ensure_ascii=False, indent=indent)
-
-
-def read(text: str) -> Any:
-    """Return the value of one JSON document."""
-    return json.loads(text)
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case UUID() | Path():
-            return str(value)
-        case datetime() | date():
-            return value.isoformat()
-        case frozenset() | set():
-            return sorted(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def error_json(error: VademecumError) -> dict[str, Any]:
@@ -121,7 +98,7 @@ def passage_json(passage: Passage) -> dict[str, Any]:
     }
 
 
-def found_json(found: Found, scope: Scope) -> dict[str, Any]:
+def found_json(found: "Found", scope: Scope) -> dict[str, Any]:
     """Return what a search found."""
     retrieval = found.retrieval
     return {
@@ -368,7 +345,7 @@ def calibration_json(one: Calibration, why_stale: str) -> dict[str, Any]:
     return asdict(one) | {"stale": why_stale or None}
 
 
-def calibrated_json(done: Calibrated) -> dict[str, Any]:
+def calibrated_json(done: "Calibrated") -> dict[str, Any]:
     """Return what a calibration came to, with what was reached on the held half."""
     values = asdict(done)
     tried = values.pop("weights")

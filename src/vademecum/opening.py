@@ -55,6 +55,25 @@ class MemoryRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRules:
+    """How a language model is asked, and whether what no source supports is shown, marked."""
+
+    temperature: float | None
+    show_unsupported: bool
+    best_at_ends: bool
+
+    @property
+    def named(self) -> dict[str, object]:
+        """What a text depends on, by the dotted keys of the settings."""
+        named: dict[str, object] = {
+            "answer.temperature": self.temperature,
+            "answer.show_unsupported": self.show_unsupported,
+        }
+        # Named only where it is on, so that a trace of before differs in nothing.
+        return named | ({"answer.best_at_ends": True} if self.best_at_ends else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReuseRules:
     """How long an answer may be given again, how many are kept of one principal, and the digest of
     every setting that one may depend on."""
@@ -64,6 +83,7 @@ class ReuseRules:
     settings: str
 
 
+DEFAULT_ANSWERS = AnswerRules(temperature=None, show_unsupported=False, best_at_ends=False)
 DEFAULT_SEARCH = SearchRules(
     ranking=DEFAULT_RANKING, exact_below=EXACT_BELOW, filter_keys=frozenset()
 )
@@ -215,6 +235,15 @@ def search_rules(settings: Settings, reranker: Reranker | None = None) -> Search
         ),
         exact_below=search.exact_below,
         filter_keys=names - {""},
+    )
+
+
+def answer_rules(settings: Settings) -> AnswerRules:
+    """Return how the settings say to answer."""
+    return AnswerRules(
+        temperature=settings.answer.temperature,
+        show_unsupported=settings.answer.show_unsupported,
+        best_at_ends=settings.answer.best_at_ends,
     )
 
 

@@ -14,8 +14,9 @@ from typing import Any
 from uuid import UUID
 
 from vademecum.adapters.clock import SystemClock
-from vademecum.app import AVERAGE_LENGTH, FOLLOW_SECONDS, App, app_over, ingest_item, reopened
+from vademecum.app import App, ingest_item
 from vademecum.catalogue import Catalogue
+from vademecum.composing import AVERAGE_LENGTH, FOLLOW_SECONDS, app_over, reopened
 from vademecum.errors import EmbeddingInvalid, GateRefused, ReindexBusy, UsageError
 from vademecum.evaluate.gate import Compared, compare
 from vademecum.evaluate.golden import GoldenQuestion

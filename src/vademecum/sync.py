@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from vademecum import app as asynchronous
+from vademecum import composing
 from vademecum.opening import Tell, silent
 from vademecum.settings import Loaded
 from vademecum.talking import Talking as AsyncTalking
@@ -134,6 +135,6 @@ def open(
 ) -> Iterator[App]:
     """Open the system with an event loop in a thread of its own; see `vademecum.open`."""
     with start_blocking_portal("asyncio") as portal:
-        opening = asynchronous.open(loaded, overrides=overrides, tell=tell)
+        opening = composing.open(loaded, overrides=overrides, tell=tell)
         with portal.wrap_async_context_manager(opening) as app:
             yield App(app, portal)

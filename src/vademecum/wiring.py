@@ -30,7 +30,7 @@ from vademecum.memory.recall import MemoryParts
 from vademecum.memory.turns import TurnParts
 from vademecum.memory.upkeep import MemoryKeep, MemoryUpkeepParts
 from vademecum.model.index import IndexGeneration
-from vademecum.opening import MemoryRules, ReuseRules, SearchRules, Tell, silent
+from vademecum.opening import AnswerRules, MemoryRules, ReuseRules, SearchRules, Tell, silent
 from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
@@ -124,38 +124,26 @@ class Wiring:
     def answer(
         self,
         search: SearchRules,
+        answers: AnswerRules,
         memory: MemoryParts,
         reuse: ReuseRules | None,
-        temperature: float | None,
-        *,
-        show_unsupported: bool,
-        best_at_ends: bool,
     ) -> AnswerParts:
-        versions = self.versions(
-            search, temperature, show_unsupported=show_unsupported, best_at_ends=best_at_ends
-        )
+        versions = self.versions(search, answers)
         return AnswerParts(
             retrieve=self.retrieve(search),
             talk=self.talk(),
             encoder=self.models.encoder,
             language_model=self.models.language_model,
             counter=self.models.counter,
-            temperature=temperature,
-            show_unsupported=show_unsupported,
-            best_at_ends=best_at_ends,
+            temperature=answers.temperature,
+            show_unsupported=answers.show_unsupported,
+            best_at_ends=answers.best_at_ends,
             memory=memory,
             reuse=self.reuse(reuse, versions),
             versions=versions,
         )
 
-    def versions(
-        self,
-        search: SearchRules,
-        temperature: float | None,
-        *,
-        show_unsupported: bool,
-        best_at_ends: bool,
-    ) -> dict[str, Any]:
+    def versions(self, search: SearchRules, answers: AnswerRules) -> dict[str, Any]:
         """Return what a result depends on beside the documents, as traces name it: settings by
         their dotted keys."""
         model = self.models.language_model
@@ -168,10 +156,7 @@ class Wiring:
             "prompt": hashlib.sha256(SYSTEM.encode()).hexdigest()[:12],
             "search.exact_below": search.exact_below,
             **search.ranking.named,
-            "answer.temperature": temperature,
-            "answer.show_unsupported": show_unsupported,
-            # Named only where it is on, so that a trace of before differs in nothing.
-            **({"answer.best_at_ends": True} if best_at_ends else {}),
+            **answers.named,
         }
 
     def reuse(self, rules: ReuseRules | None, versions: Mapping[str, Any]) -> ReuseParts | None:

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from vademecum import app, sync, talking
+from vademecum import app, composing, sync, talking
 
 
 def _methods(kind: type) -> dict[str, Callable[..., Any]]:
@@ -50,4 +50,4 @@ def test_both_are_opened_alike() -> None:
         found = inspect.signature(function, eval_str=True).parameters.values()
         return [(p.name, p.kind, (p.annotation, p.default)) for p in found]
 
-    assert parameters(sync.open) == parameters(app.open)
+    assert parameters(sync.open) == parameters(composing.open)

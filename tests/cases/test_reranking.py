@@ -15,7 +15,7 @@ from vademecum.adapters.rerankers.cross_encoder import CrossEncoder
 from vademecum.adapters.rerankers.http import make_http_reranker
 from vademecum.app import Found
 from vademecum.errors import ModelUnusable, ProviderAway
-from vademecum.opening import DEFAULT_SEARCH, SearchRules
+from vademecum.opening import DEFAULT_ANSWERS, DEFAULT_SEARCH, SearchRules
 from vademecum.ports.reranker import Reranker
 from vademecum.postgres.pool import Pool
 from vademecum.settings import Settings
@@ -261,7 +261,8 @@ async def test_what_is_off_by_default_is_named_in_no_trace(
     assert not {"answer.best_at_ends", "search.per_document"} & usual.versions.keys()
     assert not usual.best_at_ends
     capped = replace(DEFAULT_SEARCH, ranking=replace(DEFAULT_SEARCH.ranking, per_document=1))
-    other = await make_bench(pool, database_url, folder, search=capped, best_at_ends=True)
+    answers = replace(DEFAULT_ANSWERS, best_at_ends=True)
+    other = await make_bench(pool, database_url, folder, search=capped, answers=answers)
     parts = other.app.answer_parts
     assert parts.best_at_ends
     assert parts.versions["answer.best_at_ends"] is True

@@ -8,8 +8,9 @@ from typing import Any
 from support import HereParser
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
-from vademecum.app import App, compose
+from vademecum.app import App
 from vademecum.catalogue import catalogue_over
+from vademecum.composing import compose
 from vademecum.ingest.retain import Keep
 from vademecum.model.embedding import Role, TokenStates
 from vademecum.model.index import GenerationRecord, IndexGeneration
@@ -52,8 +53,6 @@ def app_over(pool: Pool, folder: Path, generation: IndexGeneration, embedder: Em
         encoder=embedder,
         language_model=None,
         counter=embedder,
-        temperature=None,
-        show_unsupported=False,
         keep=Keep(revisions=None, changes=None, traces=None),
     )
 

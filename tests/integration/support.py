@@ -11,13 +11,20 @@ import psycopg
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.parsers.child import parse
 from vademecum.adapters.tracing import NO_TRACING, Tracing
-from vademecum.app import AVERAGE_LENGTH, App, compose
+from vademecum.app import App
 from vademecum.catalogue import catalogue_over
+from vademecum.composing import AVERAGE_LENGTH, compose
 from vademecum.ingest.retain import Keep
 from vademecum.model.document import IngestResult, MetadataValue, ParsedDocument, Source
 from vademecum.model.ids import ConversationId, DocumentId, RevisionId, new_uuid
 from vademecum.model.principal import Scope
-from vademecum.opening import DEFAULT_SEARCH, ReuseRules, SearchRules
+from vademecum.opening import (
+    DEFAULT_ANSWERS,
+    DEFAULT_SEARCH,
+    AnswerRules,
+    ReuseRules,
+    SearchRules,
+)
 from vademecum.ports.language_model import LanguageModel
 from vademecum.ports.parser import Parser
 from vademecum.ports.reranker import Reranker
@@ -195,9 +202,9 @@ async def make_bench(
     tracing: Tracing = NO_TRACING,
     search: SearchRules = DEFAULT_SEARCH,
     reranker: Reranker | None = None,
-    best_at_ends: bool = False,
+    answers: AnswerRules = DEFAULT_ANSWERS,
 ) -> Bench:
-    """Compose what `vademecum.app` composes, over `pool`, with the hash embedder."""
+    """Compose what `vademecum.composing` composes, over `pool`, with the hash embedder."""
     embedder = embedder or HashEmbedder()
     generation = await current_generation(pool, embedder.space, ANALYSER_VERSION, AVERAGE_LENGTH)
     parser = parser or HereParser()
@@ -212,14 +219,12 @@ async def make_bench(
         encoder=embedder,
         language_model=language_model,
         counter=embedder,
-        temperature=None,
-        show_unsupported=False,
         keep=Keep(revisions=keep_revisions, changes=None, traces=None),
         reuse=reuse,
         tracing=tracing,
         search=search,
         reranker=reranker,
-        best_at_ends=best_at_ends,
+        answers=answers,
     )
     if app.learn_parts is not None:
         learning = PostgresLearning(pool, quiet=quiet)

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from support import OPERATOR, Bench, make_bench, source
 
-from vademecum import app
+from vademecum import composing
 from vademecum.errors import Forbidden, ProviderAway
 from vademecum.ingest.pipeline import ingest_revision
 from vademecum.model.document import Refused, Source
@@ -155,7 +155,7 @@ async def test_a_question_of_a_thousand_parts_is_a_few_searches(bench: Bench) ->
 async def test_settings_are_read_or_given(tmp_path: Path) -> None:
     loaded = load(config=None, flags={}, environment={"VADE_HOME": str(tmp_path)})
     with pytest.raises(ValueError, match="either loaded settings or overrides"):
-        async with app.open(loaded, overrides={"chunking.size": 100}):
+        async with composing.open(loaded, overrides={"chunking.size": 100}):
             raise AssertionError("opened")
 
 

@@ -11,7 +11,8 @@ from rebuilding import NEW, OLD, another, rebuilding
 from support import OPERATOR, Bench, make_bench, source
 
 from vademecum.app import Found, follow
-from vademecum.calibrating import Calibrated, calibrate, calibrations_of
+from vademecum.calibrating import Calibrated, calibrate
+from vademecum.catalogue import calibrations_of
 from vademecum.errors import CalibrationNotFound, Forbidden, UsageError
 from vademecum.evaluate.calibrate import trains
 from vademecum.evaluate.golden import Golden, golden_of

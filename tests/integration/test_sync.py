@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from support import OPERATOR, make_bench, source
 
-from vademecum import app as asynchronous
-from vademecum import sync
+from vademecum import composing, sync
+from vademecum.app import App
 from vademecum.errors import ConversationNotFound, Forbidden
 from vademecum.model.answer import Checked, Done, Retrieved
 from vademecum.model.principal import Scope
@@ -35,15 +35,15 @@ def app(
 
     @asynccontextmanager
     async def opened(
-        loaded: Any, *, overrides: Mapping[str, Any] | None, tell: asynchronous.Tell
-    ) -> AsyncIterator[asynchronous.App]:
+        loaded: Any, *, overrides: Mapping[str, Any] | None, tell: composing.Tell
+    ) -> AsyncIterator[App]:
         async with open_pool(database_url, size=4) as pool:
             made = (await make_bench(pool, database_url, tmp_path)).app
             parts = replace(made.answer_parts, language_model=model)
             tell("opened")
             yield replace(made, answer_parts=parts)
 
-    monkeypatch.setattr(asynchronous, "open", opened)
+    monkeypatch.setattr(composing, "open", opened)
     told: list[str] = []
     before = threading.active_count()
     with sync.open(tell=told.append) as blocking:

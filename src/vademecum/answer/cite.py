@@ -23,17 +23,18 @@ from vademecum.model.passage import Passage
 from vademecum.ports.embedder import TokenEncoder
 from vademecum.text.content import content_words
 from vademecum.text.language import RULED, detect
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 from vademecum.text.orders import asks_for_orders, is_active, is_request
 
 OBEYED = "instruction"
 
-_QUOTED = regex.compile(r"[\"“«„]([^\"“”«»„]+)[\"”»“]")
-_BLANKS = regex.compile(r"\s+")
-_LIST_ITEM = regex.compile(r"^\s*(?:[-*•]\s+)?(?:[*_]*\d{1,3}[.)]\s+)?")
-_MARK_AT_END = regex.compile(r"[\s.!?。]+$")
+_QUOTED = late(r"[\"“«„]([^\"“”«»„]+)[\"”»“]")
+_BLANKS = late(r"\s+")
+_LIST_ITEM = late(r"^\s*(?:[-*•]\s+)?(?:[*_]*\d{1,3}[.)]\s+)?")
+_MARK_AT_END = late(r"[\s.!?。]+$")
 # Where two facts are joined in one sentence, each may stand at its own place in the source.
-_JOINT = regex.compile(r"\s*;\s+|,?\s+(?:and|e|y)\s+", regex.IGNORECASE)
+_JOINT = late(r"\s*;\s+|,?\s+(?:and|e|y)\s+", regex.IGNORECASE)
 _FEWEST_WORDS = 3  # of a sentence that can be proven by itself; a shorter one needs its question
 # Another place counts too if it is so near to the nearest one.
 _AS_NEAR = 0.04
@@ -219,7 +220,7 @@ class Gate:
         wanted = _MARK_AT_END.sub("", plain(text).strip("\"'“”«» "))
         if not self._question or not wanted:
             return []
-        whole = regex.compile(rf"(?<!\w){regex.escape(wanted)}(?!\w)")
+        whole = late(rf"(?<!\w){regex.escape(wanted)}(?!\w)")
         sentences = self._page(marker).sentences
         return [i for i, part in enumerate(sentences) if whole.search(plain(part.text))]
 

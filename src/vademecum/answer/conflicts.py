@@ -8,8 +8,6 @@ Documents whose titles name different things, as two venues, speak of different 
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-import regex
-
 from vademecum.answer.cite import citation
 from vademecum.answer.evidence import Page, Reading, Statement, read, read_page, read_statements
 from vademecum.answer.values import values
@@ -17,6 +15,7 @@ from vademecum.model.answer import Checked, Conflict
 from vademecum.model.ids import ChunkId
 from vademecum.model.passage import Passage
 from vademecum.text.content import alike, content_words
+from vademecum.text.late import late
 from vademecum.text.names import is_named
 
 # Of passages of other documents only the best are read, which costs about a millisecond each.
@@ -40,7 +39,7 @@ _GENERIC = frozenset(
     aviso nuevo nueva edicion version terminos condiciones pregunta preguntas ayuda
     """.split()  # noqa: SIM905 - a list of so many strings would fill a page
 )
-_LETTERS = regex.compile(r"^\p{L}+$")
+_LETTERS = late(r"^\p{L}+$")
 
 
 def conflicts(said: Sequence[Checked], passages: Sequence[Passage]) -> tuple[Conflict, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import regex
 
 from vademecum.model.chunk import Chunk
 from vademecum.model.embedding import FloatArray, TokenStates, check_states
@@ -17,6 +16,7 @@ from vademecum.rank.fuse import min_max
 from vademecum.rank.maxsim import centre, maxsim, normalised
 from vademecum.text.analyse import codes, words
 from vademecum.text.language import detect
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 from vademecum.text.sentences import sentence_spans
 
@@ -26,7 +26,7 @@ _CLOSE = 0.9  # a second sentence is quoted if its score is this near to the bes
 _FEWEST_BYTES = 12
 _FEWEST_NEW_WORDS = 3
 # A word with a capital, though not the question's first, or with a digit.
-_NAMED = regex.compile(r"(?<!^[¿¡\s]*)\b(?=\p{Lu}|\p{L}*\d)[\p{L}\p{N}]+")
+_NAMED = late(r"(?<!^[¿¡\s]*)\b(?=\p{Lu}|\p{L}*\d)[\p{L}\p{N}]+")
 # A mean over fewer sentences of a language is noise; they get the mean of all.
 _FEWEST_OF_LANGUAGE = 5
 # The best sentence must carry the answer: late interaction adds to (or takes from) the evidence

@@ -10,21 +10,22 @@ from vademecum.answer.markers import MARKER, MARKER_BEGUN
 from vademecum.errors import ServiceAway
 from vademecum.model.answer import Usage
 from vademecum.ports.language_model import LanguageModel, Prompt, TokenCounter
+from vademecum.text.late import late
 from vademecum.text.sentences import sentence_spans
 
-_MARK = regex.compile(
+_MARK = late(
     r"(?P<latin>[.!?…]+)[\"'”’»)*_`]*"  # a blank or a marker must follow
     r"|[。！？｡।॥۔؟]+[\"'”’」』）)*_`]*"
     r"|[^\S\n]*\n\s*"
 )
 # Markers belong to the sentence before them on their line, or alone on the line below it.
-_MARKERS = regex.compile(
+_MARKERS = late(
     rf"(?:[^\S\n]*{MARKER})*(?:\s*\n\s*{MARKER}(?:[^\S\n]*{MARKER})*(?=[^\S\n]*(?:\n|$)))*"
 )
 # Blanks, markers, and the beginning of a marker or of initials, which tell more when they go on.
-_UNDECIDED = regex.compile(rf"\s*(?:{MARKER}\s*)*(?:{MARKER_BEGUN}|\p{{Lu}}\.?)?")
-_WHOLE = regex.compile(rf"(?:[.!?…。！？｡।॥۔؟][\"'”’»)」』）*_`]*|{MARKER})\s*$")
-_UNKNOWN = regex.compile(
+_UNDECIDED = late(rf"\s*(?:{MARKER}\s*)*(?:{MARKER_BEGUN}|\p{{Lu}}\.?)?")
+_WHOLE = late(rf"(?:[.!?…。！？｡।॥۔؟][\"'”’»)」』）*_`]*|{MARKER})\s*$")
+_UNKNOWN = late(
     r"^\W*(?:(?:sorry\W+)?i (?:don['’]t|do not) know|(?:eu )?não sei|(?:yo )?no (?:lo )?sé)\W*$",
     regex.IGNORECASE,
 )

@@ -5,17 +5,19 @@ from dataclasses import dataclass
 
 import regex
 
+from vademecum.text.late import late
+
 # One bracket: `[1]`, `[1, 2]`, `[2-3]`, `[[4]]`, `[1，2]`.
 _NUMBERS = r"\d{1,3}(?:\s*[,，、;；–-]\s*\d{1,3})*"
 MARKER = rf"(?:\[\[\s*{_NUMBERS}\s*\]\]|\[\s*{_NUMBERS}\s*\])"
 # What may still become one when more text comes.
 MARKER_BEGUN = r"\[{1,2}[\d\s,，、;；–-]*\]?"
 
-_MARKER = regex.compile(rf"\s*({MARKER})")
-_RANGE = regex.compile(r"(\d+)\s*[–-]\s*(\d+)")
-_CODE = regex.compile(r"`[^`]*`")
-_QUOTED = regex.compile(r"[\"“«„「『]([^\"“”«»„「」『』]*)[\"”»“」』]")
-_IN_WORD = regex.compile(r"[A-Za-z0-9_]")
+_MARKER = late(rf"\s*({MARKER})")
+_RANGE = late(r"(\d+)\s*[–-]\s*(\d+)")
+_CODE = late(r"`[^`]*`")
+_QUOTED = late(r"[\"“«„「『]([^\"“”«»„「」『』]*)[\"”»“」』]")
+_IN_WORD = late(r"[A-Za-z0-9_]")
 _LONGEST_RANGE = 20
 
 

@@ -15,14 +15,15 @@ from vademecum.model.memory import DEFAULT_PERSONA, Recall, Recalled
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask
 from vademecum.text.language import RULED, detect
+from vademecum.text.late import late
 
 # A memory is said by the person, and answered to them: who is spoken to tells nothing apart.
-_SPOKEN_TO = regex.compile(
+_SPOKEN_TO = late(
     r"\b(?:you|your|yours|yourself|voc[êe]|te|ti|tu|teu|tua|teus|tuas|usted|tus|contigo|consigo)\b",
     regex.IGNORECASE,
 )
-_JOINT = regex.compile(r"\s*;\s+|,?\s+(?:and|e|y)\s+", regex.IGNORECASE)
-_BECAUSE = regex.compile(
+_JOINT = late(r"\s*;\s+|,?\s+(?:and|e|y)\s+", regex.IGNORECASE)
+_BECAUSE = late(
     r"\s*(?:since|as|because|given\s+that|considering\s+that|como|já\s+que|visto\s+que|porque|ya\s+que"
     r"|puesto\s+que|dado\s+que)\s+(?P<why>[^,]+),\s*(?P<what>.+)",
     regex.IGNORECASE | regex.DOTALL,

@@ -12,6 +12,7 @@ from vademecum.ports.language_model import LanguageModel, Prompt, TokenCounter
 from vademecum.text.analyse import codes, words
 from vademecum.text.greetings import is_greeting
 from vademecum.text.inert import inert
+from vademecum.text.late import late
 from vademecum.text.questions import names
 from vademecum.text.sentences import sentence_spans
 
@@ -19,10 +20,10 @@ SUMMARY_TOKENS = 300
 _SENTENCE_LETTERS = 300
 _TURN_LETTERS = 2_000
 _LABELS = {"user": "User", "assistant": "Assistant"}
-_LINE = regex.compile(r"(?P<speaker>\p{L}[\p{L}\p{M} .'-]{0,40}): (?P<said>.+)")
-_NUMBER = regex.compile(r"\p{N}+")
+_LINE = late(r"(?P<speaker>\p{L}[\p{L}\p{M} .'-]{0,40}): (?P<said>.+)")
+_NUMBER = late(r"\p{N}+")
 # Words by which people tell of themselves, decide, refuse and promise.
-_DECIDES = regex.compile(
+_DECIDES = late(
     r"\b(?:i|my|me|mine|we|our|decided?|choose|chose|want|need|prefer|always|never|must|remember"
     r"|agreed?|promised?|allergic|instead|deadline|cancel(?:led)?"
     r"|eu|meu|minha|nós|nosso|decidi(?:mos)?|escolh[io]|quero|preciso|prefiro|sempre|nunca|lembre"

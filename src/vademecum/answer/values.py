@@ -12,6 +12,7 @@ from vademecum.text.analyse import words
 from vademecum.text.content import alike, is_light
 from vademecum.text.dates import Day, days
 from vademecum.text.facts import has_clock
+from vademecum.text.late import late
 from vademecum.text.names import is_named
 from vademecum.text.normalise import fold
 from vademecum.text.number_words import is_number_word, with_digits
@@ -19,9 +20,9 @@ from vademecum.text.quantities import Amount
 from vademecum.text.stated.clocks import Clock, clocks
 from vademecum.text.weekdays import without_weekdays
 
-_DIGITS = regex.compile(r"\d[\d.,:h]*")
-_NUMBER_LAST = regex.compile(r"(?:^|\s)\d+\W*$")
-_WORD = regex.compile(r"\p{L}+")
+_DIGITS = late(r"\d[\d.,:h]*")
+_NUMBER_LAST = late(r"(?:^|\s)\d+\W*$")
+_WORD = late(r"\p{L}+")
 _BETWEEN_NAMES = r"(?:\s+(?:d[aeo]s?|del|of|the|la|el))*[\s-]+"
 _BEHIND = frozenset(["es", "pt"])
 _X = "X"

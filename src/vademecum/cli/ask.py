@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from vademecum.app import App, Found
-from vademecum.app import open as open_app
 from vademecum.cli.conversations import conversation_id
 from vademecum.cli.memories import StageOption, stage_named
 from vademecum.cli.options import (
@@ -33,6 +32,7 @@ from vademecum.cli.output import (
     print_json,
     working,
 )
+from vademecum.composing import open as open_app
 from vademecum.errors import UsageError
 from vademecum.interface import NEAREST, answer_json, event_json, found_json, scope_json
 from vademecum.model.answer import Answer, Checked, Citation, Conflict, Done, Event, Sentence

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from vademecum.adapters.sources.files import Facts, find, read
 from vademecum.app import App
-from vademecum.app import open as open_app
 from vademecum.cli.ask import show_answer
 from vademecum.cli.ingest import show_results
 from vademecum.cli.options import COMMON
 from vademecum.cli.output import escape, out, print_json, working
+from vademecum.composing import open as open_app
 from vademecum.errors import SourceNotFound
 from vademecum.ingest.deliver import Count
 from vademecum.interface import answer_json

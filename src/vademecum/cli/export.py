@@ -17,7 +17,8 @@ from vademecum.cli.documents import with_catalogue
 from vademecum.cli.options import COMMON, As, scope_of
 from vademecum.cli.output import escape, out, print_json
 from vademecum.errors import DocumentNotFound, NotFound, UsageError
-from vademecum.interface import document_json, personal_json, written
+from vademecum.interface import document_json, personal_json
+from vademecum.jsontext import written
 from vademecum.model.document import Document
 from vademecum.model.principal import Scope
 

@@ -20,9 +20,9 @@ from vademecum.adapters.sources.places import Place, find, networks, read
 from vademecum.adapters.sources.records import records as split_records
 from vademecum.adapters.sources.watch import changes, folders, gone
 from vademecum.app import App
-from vademecum.app import open as open_app
 from vademecum.cli.options import COMMON
 from vademecum.cli.output import err, escape, out, print_json, working
+from vademecum.composing import open as open_app
 from vademecum.errors import SourceNotFound, UsageError, VademecumError
 from vademecum.ingest.accept import MOST_BYTES
 from vademecum.model.document import (

@@ -1,84 +1,95 @@
 """The `vade` command: its table of contents, and what an error looks like."""
 
+import importlib
 import importlib.metadata
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from vademecum.cli import ask as ask_commands
-from vademecum.cli import backup as backup_commands
-from vademecum.cli import demo as demo_commands
-from vademecum.cli import evaluate as evaluate_commands
-from vademecum.cli import export as export_commands
-from vademecum.cli import forget as forget_commands
-from vademecum.cli import ingest as ingest_commands
-from vademecum.cli import mcp as mcp_commands
-from vademecum.cli import memories as memory_commands
-from vademecum.cli import plan as plan_commands
-from vademecum.cli import recall as recall_commands
-from vademecum.cli import reindex as reindex_commands
-from vademecum.cli import serve as serve_commands
-from vademecum.cli import system as system_commands
-from vademecum.cli import trace as trace_commands
-from vademecum.cli import work as work_commands
-from vademecum.cli.conversations import conversations
-from vademecum.cli.documents import documents
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import err, print_json, say_error
 from vademecum.errors import UsageError, VademecumError
 
+_START, _MEMORY, _SYSTEM = "Start", "Memory", "System"
+# Each command: the module of `vademecum.cli` that has it, its name there, and where help lists it.
+_COMMANDS = {
+    "demo": ("demo", "demo", _START),
+    "ingest": ("ingest", "ingest", _START),
+    "ask": ("ask", "ask", _START),
+    "search": ("ask", "search", _START),
+    "documents": ("documents", "documents", _START),
+    "conversations": ("conversations", "conversations", _START),
+    "explain": ("trace", "explain", _START),
+    "replay": ("trace", "replay", _START),
+    "forget": ("forget", "forget", _START),
+    "remember": ("memories", "remember", _MEMORY),
+    "recall": ("recall", "recall", _MEMORY),
+    "memories": ("memories", "memories", _MEMORY),
+    "serve": ("serve", "serve", _SYSTEM),
+    "mcp": ("mcp", "mcp", _SYSTEM),
+    "keys": ("serve", "keys", _SYSTEM),
+    "worker": ("work", "worker", _SYSTEM),
+    "jobs": ("work", "jobs", _SYSTEM),
+    "changes": ("work", "changes", _SYSTEM),
+    "eval": ("evaluate", "evaluate", _SYSTEM),
+    "plan": ("plan", "plan", _SYSTEM),
+    "reindex": ("reindex", "reindex", _SYSTEM),
+    "rollback": ("reindex", "rollback", _SYSTEM),
+    "status": ("system", "status", _SYSTEM),
+    "doctor": ("system", "doctor", _SYSTEM),
+    "config": ("system", "config", _SYSTEM),
+    "model": ("system", "model", _SYSTEM),
+    "migrate": ("system", "migrate", _SYSTEM),
+    "scrub": ("forget", "scrub", _SYSTEM),
+    "export": ("export", "export", _SYSTEM),
+    "backup": ("backup", "backup", _SYSTEM),
+    "restore": ("backup", "restore", _SYSTEM),
+    "stop": ("system", "stop", _SYSTEM),
+}  # fmt: skip
+
+
+class _OnDemand(Mapping[str, Any]):
+    """The commands, each imported when it is asked for: `vade stop` needs no model's library."""
+
+    def __getitem__(self, name: str) -> Any:
+        module, attribute, panel = _COMMANDS[name]
+        found = getattr(importlib.import_module(f"vademecum.cli.{module}"), attribute)
+        holder = typer.Typer(pretty_exceptions_enable=False)
+        if isinstance(found, typer.Typer):
+            holder.add_typer(found, name=name, rich_help_panel=panel)
+        else:
+            holder.command(name, rich_help_panel=panel)(command(found))
+        return typer.main.get_group(holder).commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
+class _Table(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**(values | {"commands": _OnDemand()}))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+
 vade = typer.Typer(
+    cls=_Table,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Ask your documents; every sentence of an answer is backed by a passage you can check.",
 )
-
-_GETTING_STARTED = "Start"
-_MEMORY = "Memory"
-_SYSTEM = "System"
-
-
-def _add(function: Callable[..., None], panel: str, name: str | None = None) -> None:
-    vade.command(name or function.__name__, rich_help_panel=panel)(command(function))
-
-
-_add(demo_commands.demo, _GETTING_STARTED)
-_add(ingest_commands.ingest, _GETTING_STARTED)
-_add(ask_commands.ask, _GETTING_STARTED)
-_add(ask_commands.search, _GETTING_STARTED)
-vade.add_typer(documents, name="documents", rich_help_panel=_GETTING_STARTED)
-vade.add_typer(conversations, name="conversations", rich_help_panel=_GETTING_STARTED)
-_add(trace_commands.explain, _GETTING_STARTED)
-_add(trace_commands.replay, _GETTING_STARTED)
-_add(forget_commands.forget, _GETTING_STARTED)
-_add(memory_commands.remember, _MEMORY)
-_add(recall_commands.recall, _MEMORY)
-vade.add_typer(memory_commands.memories, name="memories", rich_help_panel=_MEMORY)
-_add(serve_commands.serve, _SYSTEM)
-_add(mcp_commands.mcp, _SYSTEM)
-vade.add_typer(serve_commands.keys, name="keys", rich_help_panel=_SYSTEM)
-_add(work_commands.worker, _SYSTEM)
-vade.add_typer(work_commands.jobs, name="jobs", rich_help_panel=_SYSTEM)
-_add(work_commands.changes, _SYSTEM)
-vade.add_typer(evaluate_commands.evaluate, name="eval", rich_help_panel=_SYSTEM)
-_add(plan_commands.plan, _SYSTEM)
-_add(reindex_commands.reindex, _SYSTEM)
-_add(reindex_commands.rollback, _SYSTEM)
-_add(system_commands.status, _SYSTEM)
-_add(system_commands.doctor, _SYSTEM)
-vade.add_typer(system_commands.config, name="config", rich_help_panel=_SYSTEM)
-vade.add_typer(system_commands.model, name="model", rich_help_panel=_SYSTEM)
-_add(system_commands.migrate, _SYSTEM)
-_add(forget_commands.scrub, _SYSTEM)
-_add(export_commands.export, _SYSTEM)
-_add(backup_commands.backup, _SYSTEM)
-_add(backup_commands.restore, _SYSTEM)
-_add(system_commands.stop, _SYSTEM)
 
 
 def _version(wanted: bool) -> None:

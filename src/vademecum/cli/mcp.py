@@ -2,9 +2,9 @@
 
 import asyncio
 
-from vademecum.app import open as open_app
 from vademecum.cli.options import COMMON, As, Labels, scope_of
 from vademecum.cli.output import err
+from vademecum.composing import open as open_app
 from vademecum.model.principal import LOCAL_PRINCIPAL
 from vademecum.model.serving.key import PERMISSIONS
 

@@ -10,9 +10,9 @@ import regex
 import typer
 
 from vademecum.app import App
-from vademecum.app import open as open_app
 from vademecum.cli.options import COMMON, As, AsOf, command, day_of, scope_of
 from vademecum.cli.output import escape, out, print_json, working
+from vademecum.composing import open as open_app
 from vademecum.errors import UsageError
 from vademecum.interface import memory_json, remembered_json, scope_json, story_json
 from vademecum.model.ids import MemoryId

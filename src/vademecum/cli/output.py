@@ -5,16 +5,18 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import regex
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from vademecum.errors import VademecumError
-from vademecum.ingest.deliver import Count
-from vademecum.interface import written
-from vademecum.opening import Tell
+from vademecum.jsontext import written
+
+if TYPE_CHECKING:
+    from vademecum.ingest.deliver import Count
+    from vademecum.opening import Tell
 
 # What reads a pipe wants whole lines.
 _PIPED = not sys.stdout.isatty()
@@ -71,8 +73,8 @@ def _literal(match: regex.Match[str]) -> str:
 class Work:
     """What a long piece of work may say meanwhile. After `stop`, other output may be printed."""
 
-    tell: Tell
-    count: Count
+    tell: "Tell"
+    count: "Count"
     stop: Callable[[], None]
 
 

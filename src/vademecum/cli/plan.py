@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from vademecum.app import open as open_app
 from vademecum.cli.options import COMMON
 from vademecum.cli.output import out, print_json, working
+from vademecum.composing import open as open_app
 from vademecum.errors import UsageError
 from vademecum.evaluate.plan import Bytes, Size, bytes_a_chunk, graph_gigabytes, price, seconds
 from vademecum.model.principal import Scope

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from vademecum.adapters.chunkers.choose import STRATEGIES
-from vademecum.app import open as open_app
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.eval.run import read_file
 from vademecum.cli.options import COMMON
 from vademecum.cli.output import Work, err, escape, out, print_json, working
+from vademecum.composing import open as open_app
 from vademecum.errors import DocumentNotFound, UsageError
 from vademecum.evaluate.golden import GoldenQuestion
 from vademecum.evaluate.plan import advice

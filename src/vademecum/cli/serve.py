@@ -8,11 +8,11 @@ from uuid import UUID
 
 import typer
 
-from vademecum.app import open as open_app
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.memories import expiry
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import err, escape, out, print_json
+from vademecum.composing import open as open_app
 from vademecum.errors import UsageError
 from vademecum.interface import key_json
 from vademecum.model.ids import KeyId

@@ -12,8 +12,7 @@ import typer
 from rich.table import Table
 
 from vademecum.adapters.parsers import jail
-from vademecum.calibrating import calibrations_of
-from vademecum.catalogue import Catalogue, open_catalogue
+from vademecum.catalogue import Catalogue, calibrations_of, open_catalogue
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.options import COMMON, command
 from vademecum.cli.output import escape, out, print_json, working

@@ -12,11 +12,11 @@ from uuid import UUID
 import typer
 from rich.table import Table
 
-from vademecum.app import open as open_app
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.ingest import pair
 from vademecum.cli.options import COMMON, As, Labels, Set, scope_of
 from vademecum.cli.output import escape, out, print_json, working
+from vademecum.composing import open as open_app
 from vademecum.errors import UsageError
 from vademecum.evaluate.replay import summary
 from vademecum.interface import replay_json

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from vademecum.app import open as open_app
 from vademecum.catalogue import Catalogue
 from vademecum.cli.documents import named, with_catalogue
 from vademecum.cli.options import COMMON, Collection, command
 from vademecum.cli.output import err, escape, out, print_json, working
+from vademecum.composing import open as open_app
 from vademecum.errors import UsageError
 from vademecum.model.change import FIRST, ChangeEvent
 from vademecum.model.ids import DocumentId

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-import regex
-
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, SecretRefused, ServiceAway, UsageError
 from vademecum.memory.compare import Fact, fact, judge
 from vademecum.memory.recall import MemoryParts
@@ -31,6 +29,7 @@ from vademecum.model.memory import (
 from vademecum.model.principal import Scope
 from vademecum.ports.memory import Changes, Keys, MemoryIndexRow, Rewriting, Verdict
 from vademecum.text.language import RULED, detect
+from vademecum.text.late import late
 from vademecum.text.normalise import clean
 from vademecum.text.orders import is_order
 from vademecum.text.people.secrets import holds_secret
@@ -42,21 +41,21 @@ _VITAL_IMPORTANCE = 0.9
 # Words of a new memory by which its neighbours are looked for.
 _MOST_SHARED = 24
 _EMBED_SECONDS = 10.0
-_BOUNDARY = regex.compile(
+_BOUNDARY = late(
     r"\b(?:(?:please )?(?:never|do not) (?:mention|ask|talk|speak|call|bring|tell|send|suggest"
     r"|offer|show|serve|give)|(?:nunca|nao|no) (?:me )?(?:mencione|fale|pergunte|chame|mande"
     r"|ofereca|sugira|menciones|hables|preguntes|llames|ofrezcas|sugieras))\b"
 )
-_TASK = regex.compile(
+_TASK = late(
     r"\b(?:remind me|i (?:need|have|must|should|want) to|to[- ]?do|preciso|tenho que|lembre-me"
     r"|me lembre|tengo que|necesito|recuerdame)\b"
 )
-_EPISODE = regex.compile(
+_EPISODE = late(
     r"\b(?:yesterday|last (?:night|week|month|year|summer|winter)|ago|went|visited|met|ontem"
     r"|(?:semana|mes|ano) passad[oa]|fui|fomos|visitei|ayer|anoche|(?:semana|mes|ano) pasad[oa]"
     r"|fuimos|visite)\b"
 )
-_KIN = regex.compile(
+_KIN = late(
     r"\b(?:my|meus?|minhas?|mis?) (?:\p{L}+ )?(?:sister|brother|mother|father|mum|mom|dad|son"
     r"|daughter|wife|husband|partner|girlfriend|boyfriend|friend|boss|colleague|aunt|uncle|cousin"
     r"|grandmother|grandfather|niece|nephew|irma|irmao|mae|pai|filh[oa]|espos[oa]|marido|namorad[oa]"

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import regex
-
 from vademecum.model.memory import KINDS, Kind
+from vademecum.text.late import late
 
 # Of one reply; a model that lists more has not chosen.
 _MOST_PROPOSALS = 20
 # A backslash before a letter that is no escape is meant as it stands.
-_BAD_ESCAPE = regex.compile(r'\\(?!["\\/bfnrtu])')
+_BAD_ESCAPE = late(r'\\(?!["\\/bfnrtu])')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway, TextTooLong
@@ -42,6 +41,7 @@ from vademecum.text.analyse import query_terms, term_id, terms, words
 from vademecum.text.dates import days
 from vademecum.text.grams import grams
 from vademecum.text.language import UNKNOWN, detect
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 
 MOST_TURNS = 20_000
@@ -49,7 +49,7 @@ _BATCH = 64
 _MOST_MISSING = 512
 # With the words "query: " or "passage: " and the ends, no text may pass the model's window.
 _SPARED_TOKENS = 8
-_YEAR = regex.compile(r"\b(?:19|20)\d\d\b")
+_YEAR = late(r"\b(?:19|20)\d\d\b")
 _LANGUAGES = frozenset({"en", "pt", "es", "ne", "hi", "de", "fr"})
 # Words that name a speaker who has no name, as the one who acts or owns. "me" and "te" do not:
 # "¿qué me recomendaste?" asks what the other one said.

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import regex
-
 from vademecum.model.ids import MemoryId
 from vademecum.model.index import KeywordRow
 from vademecum.model.memory import Stage
@@ -13,13 +11,14 @@ from vademecum.rank.bm25 import K1, document_weights, idf, share
 from vademecum.text.analyse import codes, query_terms, term_id, terms
 from vademecum.text.content import is_light
 from vademecum.text.language import UNKNOWN, detect
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 from vademecum.text.questions import names
 
-_WORD = regex.compile(r"\S+")
+_WORD = late(r"\S+")
 # So many names and codes of a text are looked for one by one.
 _MOST_EXACT = 6
-_EDGE = regex.compile(r"^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$")
+_EDGE = late(r"^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$")
 
 
 def content(text: str) -> str:

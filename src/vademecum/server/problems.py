@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from vademecum import interface
+from vademecum import interface, jsontext
 from vademecum.errors import (
     DiskFull,
     Forbidden,
@@ -59,7 +59,7 @@ class Json(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return interface.written(content).encode("utf-8", "backslashreplace")
+        return jsontext.written(content).encode("utf-8", "backslashreplace")
 
 
 def status_of(error: VademecumError) -> int:

@@ -11,7 +11,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from vademecum import interface
+from vademecum import interface, jsontext
 from vademecum.adapters.language_models.metered import METER, Meter
 from vademecum.adapters.tracing import Noted, Tracing, stages
 from vademecum.errors import ServiceAway, Unauthenticated, VademecumError
@@ -248,4 +248,4 @@ def _named(event: Event) -> list[tuple[str, dict[str, Any]]]:
 
 def frame(name: str, data: Any) -> bytes:
     """Return one server-sent event; its data is JSON, which has no line ends of its own."""
-    return f"event: {name}\ndata: {interface.written(data)}\n\n".encode("utf-8", "backslashreplace")
+    return f"event: {name}\ndata: {jsontext.written(data)}\n\n".encode("utf-8", "backslashreplace")

@@ -12,7 +12,7 @@ from uuid import UUID
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
-from vademecum import interface
+from vademecum import interface, jsontext
 from vademecum.app import App
 from vademecum.errors import Forbidden, UsageError, VademecumError
 from vademecum.model.ids import DocumentId, MemoryId
@@ -149,5 +149,5 @@ def _id(text: str) -> UUID:
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
     """Return values as JSON has them: ids and dates as text."""
-    read: dict[str, Any] = interface.read(interface.written(values))
+    read: dict[str, Any] = jsontext.read(jsontext.written(values))
     return read

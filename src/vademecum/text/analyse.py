@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 import regex
 import Stemmer
 
+from vademecum.text.late import late
 from vademecum.text.normalise import fold, plain
 
 # Part of the index generation: raise it with every change that may give other terms.
@@ -22,18 +23,18 @@ _UNSPACED = (
 _LETTER = rf"[\p{{L}}--[{_UNSPACED}]]"
 _LETTER_OR_NUMBER = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"
 # A word keeps its combining marks (vowel signs in Indic scripts).
-_WORD = regex.compile(
+_WORD = late(
     rf"([{_UNSPACED}][{_UNSPACED}\p{{M}}]*)"
     rf"|({_LETTER_OR_NUMBER}[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]*)",
     regex.V1,
 )
-_CLUSTER = regex.compile(r"\X")
+_CLUSTER = late(r"\X")
 # Where a name of a program is divided: getUserById, HTTPServer.
-_INNER = regex.compile(r"(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})")
-_JOINED = regex.compile(r"(\p{L}{1,6})(\d{1,8}\p{L}?)")
+_INNER = late(r"(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})")
+_JOINED = late(r"(\p{L}{1,6})(\d{1,8}\p{L}?)")
 # Letters and digits that stand together as one code: KH-402, kh402, BX 217.
-_DIGIT = regex.compile(r"\d")
-_CODE = regex.compile(
+_DIGIT = late(r"\d")
+_CODE = late(
     rf"(?<!{_LETTER_OR_NUMBER}|\p{{M}})({_LETTER}{{1,6}})"
     rf"([-\u2010_]?|[ ./]|[ ]?[-\u2010\u2012-\u2015\u2212][ ]?)"
     rf"(\d{{1,8}}{_LETTER}?)(?!{_LETTER_OR_NUMBER})(?!\.\d)(?!\s*[%\u20ac$\u00a3])",
@@ -62,16 +63,16 @@ _STEMMERS = {
 # and the accents that the stemmer's rules need are put back, so that both spellings have one stem.
 _ACCENTS = {
     "pt": [
-        (regex.compile(r"c(ao|oes)$"), r"ç\1"),
-        (regex.compile(r"ao$"), "ão"),
-        (regex.compile(r"oes$"), "ões"),
-        (regex.compile(r"aes$"), "ães"),
-        (regex.compile(r"a(?:vel|veis)$"), "ável"),
-        (regex.compile(r"i(?:vel|veis)$"), "ível"),
-        (regex.compile(r"e(ncias?)$"), r"ê\1"),
-        (regex.compile(r"a(ncias?)$"), r"â\1"),
+        (late(r"c(ao|oes)$"), r"ç\1"),
+        (late(r"ao$"), "ão"),
+        (late(r"oes$"), "ões"),
+        (late(r"aes$"), "ães"),
+        (late(r"a(?:vel|veis)$"), "ável"),
+        (late(r"i(?:vel|veis)$"), "ível"),
+        (late(r"e(ncias?)$"), r"ê\1"),
+        (late(r"a(ncias?)$"), r"â\1"),
     ],
-    "es": [(regex.compile(r"cion$"), "ción")],
+    "es": [(late(r"cion$"), "ción")],
 }
 
 

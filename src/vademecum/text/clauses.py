@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-import regex
-
 from vademecum.text.content import alike, content_words
+from vademecum.text.late import late
 from vademecum.text.names import name_words
 from vademecum.text.normalise import fold
 from vademecum.text.number_words import with_digits
@@ -19,43 +18,43 @@ _NOT = (
     r"|(?:em|en)\s+(?:caso|hipotese|modo|forma)\s+algum[as]?|de\s+(?:modo|forma)\s+algum[a]?"
     r"|nicht|kein\w*|pas|aucun\w*|niet|geen"
 )
-_WITHOUT = regex.compile(r"(?<!\p{L})(?:without|sem|sin|ohne|sans)\s(?!mas\b|mais\b|embargo)")
+_WITHOUT = late(r"(?<!\p{L})(?:without|sem|sin|ohne|sans)\s(?!mas\b|mais\b|embargo)")
 # "Those who are not members": what is said of them is not denied.
-_RELATIVE = regex.compile(r"(?:who|that|which|quem|que|quien|quienes)(?:\s+se)?\s+(?:\p{L}+\s+)?$")
-_NOT_WORD = regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?:{_NOT})(?![\p{{L}}\p{{N}}])")
+_RELATIVE = late(r"(?:who|that|which|quem|que|quien|quienes)(?:\s+se)?\s+(?:\p{L}+\s+)?$")
+_NOT_WORD = late(rf"(?<![\p{{L}}\p{{N}}])(?:{_NOT})(?![\p{{L}}\p{{N}}])")
 # Scripts whose denials stand inside words or runs.
-_NOT_ANYWHERE = regex.compile(
+_NOT_ANYWHERE = late(
     r"不(?!仅|僅|但|同|断|斷|久|少)|没|沒|未(?!来|來)|勿|禁|无法|無法|ない|ません|なかった|ず、"
     r"|않|없|못|아니|नहीं|छैन|हुँदैन|हुन्न|पाइँदैन|होइन|मत\b|ليس|لا\b|لم\b|لن\b|غير|ممنوع"
     r"|(?<!\p{L})(?:не|нет|ни|нельзя|никогда|никто)(?!\p{L})"
 )
-_FORBIDDEN = regex.compile(
+_FORBIDDEN = late(
     r"(?<!\p{L})(?:forbid\w*|forbade|prohibit\w*|ban|bans|banned|disallow\w*"
     r"|proib\w*|vedad[oa]s?|vetad[oa]s?|prohib\w*|impedid[oa]s?"
     r"|interdit\w*|verboten)(?!\p{L})"
 )
 # Verbs and adjectives by which rules allow, demand, or hold. Forms of one kind say the same.
 _KINDS = {
-    "allow": regex.compile(
+    "allow": late(
         r"(?<!\p{L})(?:may|can|could|cannot|can['’]t|allow\w*|permit\w*|admit\w*|accept\w*"
         r"|authori[sz]\w*|welcome|pode|podem|poder\w*|permitid[oa]s?|permite[m]?|permitir"
         r"|aceit\w*|admite[mn]?|admitid[oa]s?|autoriza\w*|puede[ns]?|acepta\w*|valid[oa]?s?"
         r"|vale[mn]?|serve[m]?|sirve[n]?)(?!\p{L})"
     ),
-    "demand": regex.compile(
+    "demand": late(
         r"(?<!\p{L})(?:must|need\w*|requir\w*|necessary|mandatory|compulsory|deve[m]?|precisa[m]?"
         r"|necess\w*|obrigatori[oa]s?|exig\w*|debe[n]?|necesi\w*|requier\w*|obligatori[oa]s?"
         r"|falta)(?!\p{L})"
     ),
 }
-_PARTS = regex.compile(
+_PARTS = late(
     r"[;()–—。；，、：।!?]\s*|[,.:]+(?=\s|$)|\s+-\s+"
     r"|(?<!\w)(?:and|but|while|whereas|e|mas|porém|enquanto|y|pero|mientras|sino|und|et)(?!\w)"
 )
-_CONDITION = regex.compile(
+_CONDITION = late(
     r"^\W*(?:if|unless|when|si|caso|quando|cuando|a\s+menos|salvo|senao|quien|quem|those\s+who)\s"
 )
-_CONDITION_PT = regex.compile(rf"^\W*se\s|{_CONDITION.pattern}")
+_CONDITION_PT = late(rf"^\W*se\s|{_CONDITION.pattern}")
 # To be lacking is to be without.
 _LACKS = frozenset(["falta", "faltam", "faltan", "faltar", "lack", "lacks", "lacking", "fails"])
 _NEAR = 3  # content words after the denial that it is about

@@ -2,9 +2,8 @@
 
 from functools import lru_cache
 
-import regex
-
 from vademecum.text.analyse import words
+from vademecum.text.late import late
 
 # Words that say little by themselves, folded: English, Portuguese, Spanish.
 _LIGHT = frozenset(
@@ -30,7 +29,7 @@ _LIGHT = frozenset(
 )
 _ALIKE_FROM = 4  # letters: shorter words are alike only where they are equal
 _ALIKE_SHARE = 0.62
-_VOWEL_FORM = regex.compile(r"(?:ies|es|s|ed|ing|e|y|ing)$")
+_VOWEL_FORM = late(r"(?:ies|es|s|ed|ing|e|y|ing)$")
 
 
 def content_words(text: str) -> list[str]:

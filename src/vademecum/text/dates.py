@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import regex
 
+from vademecum.text.late import late
 from vademecum.text.normalise import fold, plain
 
 _MONTHS = (
@@ -47,20 +48,16 @@ _TO = (
 )
 _OF = r"(?:\s+(?:de|of|del)\s+|\s*-\s*|\s+)"
 _YEAR = r"(?:(?:,?\s+|\s*-\s*)(?:de\s+|of\s+|del\s+)?(\d{4})(?!\d))?"
-_WRITTEN = regex.compile(rf"(?<!\d)(?:{_D}{_TO})?{_D}{_OF}({_LETTERS})\.?{_YEAR}")
-_MONTH_FIRST = regex.compile(
+_WRITTEN = late(rf"(?<!\d)(?:{_D}{_TO})?{_D}{_OF}({_LETTERS})\.?{_YEAR}")
+_MONTH_FIRST = late(
     rf"({_LETTERS})\.?\s+{_D}(?:{_TO}(\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?![\d:.]\d){_YEAR}"
 )
-_MONTH_ALONE = regex.compile(
-    rf"(?<!\p{{L}})({_LETTERS})(?:\s+(?:de\s+|of\s+|del\s+)?(\d{{4}}))?(?!\d)"
-)
-_YEAR_FIRST = regex.compile(
+_MONTH_ALONE = late(rf"(?<!\p{{L}})({_LETTERS})(?:\s+(?:de\s+|of\s+|del\s+)?(\d{{4}}))?(?!\d)")
+_YEAR_FIRST = late(
     r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)|(?<!\d)(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日"
 )
-_YEAR_LAST = regex.compile(r"(?<![\d.,/-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
-_DAY_MONTH = regex.compile(
-    r"(?<![\d.,/-])(\d{1,2})/(\d{1,2})(?![\d/])|(\d{1,2})\s*月\s*(\d{1,2})\s*日"
-)
+_YEAR_LAST = late(r"(?<![\d.,/-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
+_DAY_MONTH = late(r"(?<![\d.,/-])(\d{1,2})/(\d{1,2})(?![\d/])|(\d{1,2})\s*月\s*(\d{1,2})\s*日")
 _MOST_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -93,12 +90,8 @@ class Day:
         return readings
 
 
-_ORDINAL_ALONE = regex.compile(
-    r"\b[Tt]he\s+(\d{1,2})(?:st|nd|rd|th)(?=\s*(?:$|[.,;:)]|\p{Ll}{2,4}\s))"
-)
-_SEASON = regex.compile(
-    rf"({_LETTERS})\s*(?:to|until|till|through|and|a|e|y|até|hasta|-|–)\s*({_LETTERS})"
-)
+_ORDINAL_ALONE = late(r"\b[Tt]he\s+(\d{1,2})(?:st|nd|rd|th)(?=\s*(?:$|[.,;:)]|\p{Ll}{2,4}\s))")
+_SEASON = late(rf"({_LETTERS})\s*(?:to|until|till|through|and|a|e|y|até|hasta|-|–)\s*({_LETTERS})")
 
 
 def seasons(text: str) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ import regex
 from vademecum.text.analyse import codes
 from vademecum.text.content import is_light
 from vademecum.text.dates import Day, days, seasons
+from vademecum.text.late import late
 from vademecum.text.normalise import fold, plain
 from vademecum.text.number_words import with_digits
 from vademecum.text.quantities import Amount, amounts
@@ -18,19 +19,17 @@ from vademecum.text.stated.frequency import frequencies
 from vademecum.text.weekdays import weekdays
 
 # "1" may be an article in the source, and "once" or "uma vez" as well.
-_ONE = regex.compile(
-    r"\b(?:one|an?|once|single|um|uma|unico|unica|un|una|sola?|primeir[oa]|first)\b"
-)
+_ONE = late(r"\b(?:one|an?|once|single|um|uma|unico|unica|un|una|sola?|primeir[oa]|first)\b")
 # 158 349, but not 1 2 3 or 10 20.
-_SPACED = regex.compile(r"(?<![\d.,])[1-9]\d{0,2}(?: \d{3})+(?![\d.,]?\d)")
+_SPACED = late(r"(?<![\d.,])[1-9]\d{0,2}(?: \d{3})+(?![\d.,]?\d)")
 # "A week's notice", "in un mese"; not "twice a week" or "5 euros la hora".
-_ARTICLE = regex.compile(
+_ARTICLE = late(
     r"(?<!\d\s?|times\s|vezes\s|veces\s|vez\s|once\s|[%€$£]\s?|\d\s\p{L}+\s)"
     r"(?<![\p{L}\d])(?:an?|one|uma?|una?)\s+(?:full\s+|whole\s+|single\s+|únic[oa]\s+)?"
     r"(?P<unit>per\s?cent|por\s+ciento|por\s+cento|hour|day|week|month|year|hora|dia|día|semana|m[eê]s|ano|año)(?=['’]s|(?!\p{L}))",
     regex.IGNORECASE,
 )
-_EVERY_SECOND = regex.compile(r"\b1 (?:day|dia|día)(?=\s+(?:before|antes|earlier|ahead))")
+_EVERY_SECOND = late(r"\b1 (?:day|dia|día)(?=\s+(?:before|antes|earlier|ahead))")
 _ORDINALS = {
     word: number
     for number, words in enumerate(
@@ -44,12 +43,12 @@ _ORDINALS = {
     for word in words.split()
 }  # fmt: skip
 # "On the third floor", not "a third of it".
-_ORDINAL_NOUN = regex.compile(
+_ORDINAL_NOUN = late(
     rf"(?<!\p{{L}}|\b(?:an?|uma?|una?)\s)({'|'.join(_ORDINALS)}|sétim[oa]|séptim[oa]|décim[oa])"
     r"(?=\s+(?!part)(?P<noun>\p{Ll}{3,}))"
 )
-_LETTERS = regex.compile(r"\p{L}+")
-_HYPHENS = regex.compile(r"[-_\u2010-\u2015\u2212]")
+_LETTERS = late(r"\p{L}+")
+_HYPHENS = late(r"[-_\u2010-\u2015\u2212]")
 # Languages whose number words are read. In others a small number may be spelled unseen.
 SPELLED = frozenset(["en", "es", "hi", "ne", "pt"])
 _SPELLED_UNTIL = 20

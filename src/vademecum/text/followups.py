@@ -8,11 +8,12 @@ import regex
 
 from vademecum.text.analyse import codes
 from vademecum.text.greetings import is_greeting
+from vademecum.text.late import late
 from vademecum.text.normalise import plain
 
-_WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]*")
+_WORD = late(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]*")
 # Words that begin a question which goes on with the one before.
-_GOES_ON = regex.compile(
+_GOES_ON = late(
     r"\W*(?:(?P<what>what about|how about|e quanto a|e sobre|e se|qué tal|que tal|y si)\b"
     r"|(?:and|but|or|so|then|also|e|ou|mas|então|entao|também|tambem|y|o|pero|entonces|también"
     r"|अनि|र|तर|और|लेकिन|तो)(?=[\s,…]))",
@@ -20,7 +21,7 @@ _GOES_ON = regex.compile(
 )
 # Words that stand for something said before. `that` joins clauses too, so it counts only where
 # it can be nothing else.
-_REFERS = regex.compile(
+_REFERS = late(
     r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|those|these|there|ones"
     r"|(?:is|was|does|did|can|will|could|would)\s+th(?:at|is)"
     r"(?!\s+(?:week|weekend|month|year|season|morning|afternoon|evening|summer|winter)\b)"
@@ -33,7 +34,7 @@ _REFERS = regex.compile(
     regex.IGNORECASE,
 )
 # Where these words stand for nothing.
-_EXPLETIVE = regex.compile(
+_EXPLETIVE = late(
     r"\b(?:is|was|will)\s+(?:it|there)\s+(?:be\s+)?(?:allowed|possible|ok|okay|permitted|legal|safe"
     r"|true|necessary|required|a|an|any|some|parking|better|worth|free|still)\b"
     r"|\bit\s+(?:is|was)\s+(?:allowed|possible|permitted|necessary|required|true)\b"
@@ -65,13 +66,13 @@ _NO_SUBJECT = frozenset(
     और क्या कब कहाँ कहां क्यों कैसे कितना कितने कितनी कौन है हैं था वह यह में
     """.split()  # noqa: SIM905 - a list of so many strings would fill a page
 )
-_ANSWERS = regex.compile(
+_ANSWERS = late(
     r"\W*(?:yes|yeah|yep|no|nope|sure|okay|ok|please|both|neither|either"
     r"|sim|não|nao|claro|isso|pode ser|os dois|ambos|nenhum"
     r"|sí|si|vale|ambas|ninguno|हो|होइन|हुन्छ|हवस्|छैन|हाँ|हां|नहीं|ठीक)\b",
     regex.IGNORECASE,
 )
-_CHOICES = regex.compile(
+_CHOICES = late(
     r"\b(?:first|second|third|last|former|latter|primeir[oa]|segund[oa]|terceir[oa]|últim[oa]"
     r"|primer[oa]?|tercer[oa]?)\b|(?<!\p{L})(?:पहिलो|दोस्रो|तेस्रो|पहला|दूसरा)",
     regex.IGNORECASE,

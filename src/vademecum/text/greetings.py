@@ -1,7 +1,6 @@
 """Does a text only greet or thank?"""
 
-import regex
-
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 
 _GREETINGS = frozenset(
@@ -16,7 +15,7 @@ _GREETINGS = frozenset(
     fold(word)
     for word in ("नमस्ते", "नमस्कार", "धन्यवाद", "你好", "谢谢", "こんにちは", "مرحبا", "привет")
 }
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_WORD = late(r"[\p{L}\p{M}\p{N}]+")
 
 
 def is_greeting(text: str) -> bool:

@@ -2,8 +2,10 @@
 
 import regex
 
+from vademecum.text.late import late
+
 # What chat templates read as the end of a turn or the beginning of another, and our own tags.
-_TEMPLATE = regex.compile(
+_TEMPLATE = late(
     r"<(?=\||/?s>|<\s*/?\s*SYS|/?(?:start|end)_of_turn|/?(?:bos|eos|pad|unk)>|begin▁|end▁|｜"
     r"|\s*/?\s*(?:source|question|summary|turn|past|profile|memories)-)|(?<=\|)>"
     r"|\[(?=/?INST\]|/?(?:SYSTEM_PROMPT|TOOL_CALLS)\])",
@@ -11,9 +13,7 @@ _TEMPLATE = regex.compile(
 )
 # Characters that nobody sees: tags, direction marks, zero-width ones but the joiners that Indic
 # scripts are written with.
-_UNSEEN = regex.compile(
-    r"[\U000E0000-\U000E007F\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
-)
+_UNSEEN = late(r"[\U000E0000-\U000E007F\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 def inert(text: str, mark: str) -> str:

@@ -3,8 +3,9 @@
 from functools import cache
 from threading import Lock
 
-import regex
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from vademecum.text.late import late
 
 UNKNOWN = "und"
 # The languages that our rules read: denials, numbers, orders, what people tell of themselves. A
@@ -12,7 +13,7 @@ UNKNOWN = "und"
 RULED = frozenset(["en", "es", "pt"])
 _LOADING = Lock()
 # In other scripts a few letters say enough, since few languages share the script.
-_SHARED_SCRIPT = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Arabic}\p{Devanagari}]")
+_SHARED_SCRIPT = late(r"[\p{Latin}\p{Cyrillic}\p{Arabic}\p{Devanagari}]")
 # Few letters say little: below this many, what is likely anyway decides.
 _SHORT = 12
 # How much more a likely language counts, for texts of a sentence and for short ones.
@@ -24,8 +25,8 @@ _DOUBTFUL, _DOUBTFUL_SHORT = 0.2, 0.5
 # what is read costs its length.
 _MOST = 500
 # Codes, web addresses and e-mail addresses are in no language.
-_NO_LANGUAGE = regex.compile(r"\S*(?:\d|@|://)\S*")
-_HAS_NO_LANGUAGE = regex.compile(r"\d|@|://")
+_NO_LANGUAGE = late(r"\S*(?:\d|@|://)\S*")
+_HAS_NO_LANGUAGE = late(r"\d|@|://")
 
 
 def _identifier() -> LanguageIdentifier:

@@ -6,13 +6,14 @@ import regex
 
 from vademecum.text.content import is_light
 from vademecum.text.dates import is_month
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 from vademecum.text.weekdays import weekdays
 
-_WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{N}]*(?:['’-][\p{L}\p{M}\p{N}]+)*")
-_CAPITAL = regex.compile(r"\p{Lu}")
+_WORD = late(r"\p{L}[\p{L}\p{M}\p{N}]*(?:['’-][\p{L}\p{M}\p{N}]+)*")
+_CAPITAL = late(r"\p{Lu}")
 # What stands before the first word of a sentence, list item, title or quotation.
-_BEGINS = regex.compile(r"(?:^|[.!?:;¿¡\n•*_#|>\"“«„(\[-])[\s*_#>¿¡\"“«„(\[]*$")
+_BEGINS = late(r"(?:^|[.!?:;¿¡\n•*_#|>\"“«„(\[-])[\s*_#>¿¡\"“«„(\[]*$")
 _MOST_LETTERS_MORE = 2
 # In German every noun has a capital, and in titles nearly every word: these tell no names.
 _CAPITAL_NOUNS = frozenset(["de", "lb"])

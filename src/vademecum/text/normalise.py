@@ -2,16 +2,16 @@
 
 import unicodedata
 
-import regex
+from vademecum.text.late import late
 
-_REMOVED = regex.compile(r"[\x00\p{Cs}]")
-_LINE_ENDS = regex.compile(r"\r\n?|[\u2028\u2029\x85]")
+_REMOVED = late(r"[\x00\p{Cs}]")
+_LINE_ENDS = late(r"\r\n?|[\u2028\u2029\x85]")
 # Characters that are not seen: soft hyphen, joiners, byte order mark.
-_UNSEEN = regex.compile(r"[\u00ad\u200c\u200d\u2060\ufeff]")
-_DIGIT = regex.compile(r"(?![0-9])\p{Nd}")
+_UNSEEN = late(r"[\u00ad\u200c\u200d\u2060\ufeff]")
+_DIGIT = late(r"(?![0-9])\p{Nd}")
 # Only in these scripts do marks leave the word as it is; in Devanagari they are its vowels, and
 # in Cyrillic they make another letter.
-_MARKED = regex.compile(r"([\p{Latin}\p{Greek}\p{Hebrew}\p{Arabic}])\p{Mn}+")
+_MARKED = late(r"([\p{Latin}\p{Greek}\p{Hebrew}\p{Arabic}])\p{Mn}+")
 # Letters that Unicode does not take apart, but people type without their stroke.
 _STROKES = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}

@@ -2,6 +2,7 @@
 
 import regex
 
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 
 # "One" and its like are mostly articles, so they count only as the last part of a number
@@ -38,18 +39,18 @@ _INDIC = (
 )  # fmt: skip
 _VALUES |= {fold(word): n for n, words in enumerate(_INDIC, 2) for word in words.split()}
 # In Nepali "छ" is also "is": a number before what is counted by it.
-_SIX = regex.compile(r"(?<![\p{L}\p{M}])छ(?=\s*(?:वटा|जना|बजे|दिन|महिना|घण्टा|वर्ष))")
-_COUNTED = regex.compile(r"(?<=\p{L}|\p{M})(वटा|जना)(?![\p{L}\p{M}])")
+_SIX = late(r"(?<![\p{L}\p{M}])छ(?=\s*(?:वटा|जना|बजे|दिन|महिना|घण्टा|वर्ष))")
+_COUNTED = late(r"(?<=\p{L}|\p{M})(वटा|जना)(?![\p{L}\p{M}])")
 _HUNDRED = frozenset(["hundred", "cem", "cento", "cien", "ciento"])
 _THOUSAND = frozenset(["thousand", "mil"])
 _AMBIGUOUS = {("ten", "en"): 10, ("once", "es"): 11, ("dos", "es"): 2, ("doce", "es"): 12}
 _ONE = frozenset(["one", "um", "uma", "un", "uno", "una"])
-_PER_CENT = regex.compile(r"\bpor\s+c[ei]+nto$", regex.IGNORECASE)
-_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
-_CAPITAL_NEXT = regex.compile(r"\s+\p{Lu}")
-_CAPITAL_BEFORE = regex.compile(r"\p{Lu}[\p{L}\p{M}]*\s+$")
-_BETWEEN = regex.compile(r"(?:\s+|-)(?:(?:e|y|and)\s+)?")
-_BEFORE_ONE = regex.compile(r"-|\s+(?:e|y)\s+")
+_PER_CENT = late(r"\bpor\s+c[ei]+nto$", regex.IGNORECASE)
+_WORD = late(r"\p{L}[\p{L}\p{M}]*")
+_CAPITAL_NEXT = late(r"\s+\p{Lu}")
+_CAPITAL_BEFORE = late(r"\p{Lu}[\p{L}\p{M}]*\s+$")
+_BETWEEN = late(r"(?:\s+|-)(?:(?:e|y|and)\s+)?")
+_BEFORE_ONE = late(r"-|\s+(?:e|y)\s+")
 
 
 def with_digits(text: str, language: str) -> str:

@@ -2,14 +2,15 @@
 
 import regex
 
+from vademecum.text.late import late
 from vademecum.text.normalise import western_digits
 
 # Digits inside a code count as well, so that every spelling of the code states the same ones.
-_NUMBER = regex.compile(r"\d+(?:[.,:h]\d+|[\u00a0\u2009\u202f'’]\d{3}(?!\d))*")
-_SPACES = regex.compile(r"[\u00a0\u2009\u202f'’]")
+_NUMBER = late(r"\d+(?:[.,:h]\d+|[\u00a0\u2009\u202f'’]\d{3}(?!\d))*")
+_SPACES = late(r"[\u00a0\u2009\u202f'’]")
 # 1.500, 1,500, and 1,50,000 as it is written in South Asia.
-_GROUPED = regex.compile(r"[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)|[1-9]\d?(?:,\d{2})+,\d{3}")
-_CLOCK = regex.compile(r"\d+(?:[:h]\d+)+")
+_GROUPED = late(r"[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)|[1-9]\d?(?:,\d{2})+,\d{3}")
+_CLOCK = late(r"\d+(?:[:h]\d+)+")
 
 
 def numbers(text: str) -> set[str]:

@@ -2,6 +2,8 @@
 
 import regex
 
+from vademecum.text.late import late
+
 # What such orders speak of: the reader's own instructions, replies, tools and memory.
 _OWN = (
     r"(?:(?:all|any|the|these|those|your|my|previous|prior|above|earlier|preceding|foregoing"
@@ -21,7 +23,7 @@ _SAY = (
     r"|diga|dizer|responda|escreva|imprima|repita|mencione|revele|mostre|inclua|adicione|insira"
     r"|di|dí|responde|escribe|imprime|repite|menciona|revela|muestra|incluye|añade|agrega"
 )
-_ORDERS = regex.compile(
+_ORDERS = late(
     rf"""
     \b(?:ignor[ea]r?|disregard|forget|override|bypass|skip|discard|desconsider[ea]r?|esque[çc]a
         |olvid[ae]|anul[ea]|descart[ea])\b[^.!?\n]{{0,40}}\b{_OWN}
@@ -57,7 +59,7 @@ _ORDERS = regex.compile(
     regex.VERBOSE | regex.IGNORECASE,
 )
 # Requests that a document may also make to people: "Write to the office."
-_REQUEST = regex.compile(
+_REQUEST = late(
     rf"\b(?:to|and|or|e|y|ou)\s+(?:output|answer|include|insert|append|reply|respond|print|repeat|reveal)\b|"
     rf"(?:^|[.!?:;>*\n]\s*|\b(?:please|por\s+favor|can\s+you|could\s+you)\s+)"
     rf"(?:{_SAY}|give|provide|create|draft|compose|develop|generate|explain|describe|summari[sz]e"
@@ -67,7 +69,7 @@ _REQUEST = regex.compile(
     rf"|genera|explica|traduce|enumera)\b",
     regex.IGNORECASE,
 )
-_ASKED = regex.compile(
+_ASKED = late(
     r"\b(?:instructions?|prompts?|injection|jailbreak\w*|orders?|commands?|instruç(?:ão|ões)"
     r"|instrucci(?:ón|ones)|injeç(?:ão|ões)|inyecci(?:ón|ones)|comandos?|órdenes|ordens)\b",
     regex.IGNORECASE,
@@ -91,7 +93,7 @@ def asks_for_orders(question: str) -> bool:
 
 
 # Images load as soon as they are shown, and carry in their address whatever was put there.
-_ACTIVE = regex.compile(
+_ACTIVE = late(
     r"!\[[^\]]*\]\s*[(\[]|<\s*/?\s*(?:script|img|svg|iframe|object|embed|link|style|form|meta|base"
     r"|video|audio)\b|javascript:|data:text/html",
     regex.IGNORECASE,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import regex
 
 from vademecum.text.content import is_light
+from vademecum.text.late import late
 from vademecum.text.normalise import fold, western_digits
 from vademecum.text.numbers import numbers
 
@@ -60,7 +61,7 @@ for _kind, _factor, _names in (
     ("bytes", 0.001, "kb"),
 ):
     _UNITS |= {fold(_name): (_kind, _factor) for _name in _names.split()}
-_INDIC_ENDING = regex.compile(r"(?:सम्म|भित्र|अघि|पछि|देखि|बाट|मा|को|का|की|लाई|लागि)+$")
+_INDIC_ENDING = late(r"(?:सम्म|भित्र|अघि|पछि|देखि|बाट|मा|को|का|की|लाई|लागि)+$")
 # What kind of days are counted, and per what a price or a share is.
 _QUALITY = {
     "working": "working business uteis util habiles habil laborables",
@@ -74,16 +75,14 @@ _QUALITY = {
 _QUALITIES = {word: name for name, words in _QUALITY.items() for word in words.split()}
 # Adjectives: "5 euros hora" is no rate that is written so.
 _RATE_ENDINGS = ("ly", "al", "ais", "ales", "ario", "arios", "aria", "arias")
-_KIND_FIRST = regex.compile(
-    r"(?<=\d\s)(working|business|calendar|consecutive)\s+(days?)", regex.IGNORECASE
-)
-_AGAIN = regex.compile(r"\bde\s+(\d+)\s+em\s+\1\b")  # "de 6 em 6 horas" tells 6 hours once
-_NOUN = regex.compile(r"\p{Latin}{4,}s")  # in the plural
-_PER_EACH = regex.compile(r"\s(?:per|por|each|every|cada)\s", regex.IGNORECASE)
+_KIND_FIRST = late(r"(?<=\d\s)(working|business|calendar|consecutive)\s+(days?)", regex.IGNORECASE)
+_AGAIN = late(r"\bde\s+(\d+)\s+em\s+\1\b")  # "de 6 em 6 horas" tells 6 hours once
+_NOUN = late(r"\p{Latin}{4,}s")  # in the plural
+_PER_EACH = late(r"\s(?:per|por|each|every|cada)\s", regex.IGNORECASE)
 _PER = r"per|an?|por|al|ao|à|each|every|cada|la|el|o"
 _NUMBER = r"\d+(?:[.,:]\d+|[\u00a0\u2009\u202f'’]\d{3}(?!\d))*"
 _CURRENCY = r"R\$|US\$|[€£$]|(?:BRL|USD|EUR|GBP)(?!\p{L})"
-_AMOUNT = regex.compile(
+_AMOUNT = late(
     rf"(?P<before>{_CURRENCY})?\s*(?<![\d.,])(?P<number>{_NUMBER})"
     rf"(?P<between>\s*-?\s*)(?P<unit>%|°\s?[CF]|{_CURRENCY}|por\s+ci?ento|per\s+cent"
     rf"|(?!(?:{_PER})\s)[\p{{L}}\p{{M}}]+)?"
@@ -92,11 +91,9 @@ _AMOUNT = regex.compile(
     r"|\s+(?P<what>\p{L}+))?",
     regex.IGNORECASE,
 )
-_PER_CENT = regex.compile(r"p[eo]r\s+ci?ent\p{L}*", regex.IGNORECASE)
-_HALVES = regex.compile(r"\b(?:half\s+an\s+hour|meia\s+hora|media\s+hora)\b", regex.IGNORECASE)
-_AFTERNOON = regex.compile(
-    r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?\s?m\.?(?![\p{L}])", regex.IGNORECASE
-)
+_PER_CENT = late(r"p[eo]r\s+ci?ent\p{L}*", regex.IGNORECASE)
+_HALVES = late(r"\b(?:half\s+an\s+hour|meia\s+hora|media\s+hora)\b", regex.IGNORECASE)
+_AFTERNOON = late(r"\b(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?\s?m\.?(?![\p{L}])", regex.IGNORECASE)
 
 
 # Of a number that a noun follows which is no unit: "6 tablets" are not 6 hours.

@@ -3,6 +3,7 @@
 import regex
 
 from vademecum.text.analyse import codes
+from vademecum.text.late import late
 
 # Words that begin a question in English, Portuguese and Spanish. Other languages are divided at
 # question marks only. After a bare comma only those count that begin no relative clause.
@@ -17,28 +18,26 @@ _CLAUSE = (
 )
 _ASKED = r"tell me|explain|diga|me diga|explique|quero saber|dime|explica|quiero saber"
 _MANNERS = r"(?:(?:also|then|também|tambem|también|tambien)\s+)?"
-_CUT = regex.compile(
+_CUT = late(
     rf"(?<=[?؟])\s+|(?<=？)\s*"
     rf"|[,;]?(?<!\s)\s++(?:and|e|y|&)\s++{_MANNERS}(?=¿?(?:{_CLEAR}|{_CLAUSE})\b)"
     rf"|(?P<comma>[;,])\s+(?=¿?(?:{_CLEAR})\b)|[;,]\s+(?=¿(?:{_CLAUSE})\b)",
     regex.IGNORECASE,
 )
-_BEGINS = regex.compile(
+_BEGINS = late(
     rf"¿|(?:(?:at|in|on|for|to|from|a|em|de|com|para|en|con)\s+)?(?:{_CLEAR}|{_CLAUSE}|{_ASKED})\b",
     regex.IGNORECASE,
 )
 # "When the show is cancelled, can I …": what comes before the comma is no question.
-_CONDITION = regex.compile(rf"¿?(?:{_CLAUSE})\b", regex.IGNORECASE)
-_MARKED = regex.compile(r"[?？؟]\s*$")
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
+_CONDITION = late(rf"¿?(?:{_CLAUSE})\b", regex.IGNORECASE)
+_MARKED = late(r"[?？؟]\s*$")
+_UNSPACED = late(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _FEWEST_WORDS = 2
 
 _NAME_WORD = r"\p{Lu}[\p{L}\p{N}'’-]"
-_NAME = regex.compile(
-    rf"\b{_NAME_WORD}+(?:\s+(?:d[aeo]s?\s+|de\s+l[ao]s?\s+|del\s+)?{_NAME_WORD}*)*"
-)
+_NAME = late(rf"\b{_NAME_WORD}+(?:\s+(?:d[aeo]s?\s+|de\s+l[ao]s?\s+|del\s+)?{_NAME_WORD}*)*")
 _BEGINS_SENTENCE = frozenset(".!?？¿¡")
-_OPENING_WORD = regex.compile(
+_OPENING_WORD = late(
     rf"(?:{_CLEAR}|{_CLAUSE}|if|the|a|an|in|on|at|for|and|i|my|se|si|o|a|os|as|um|uma|no|na|nos|nas|"
     r"em|e|meu|minha|el|la|los|las|un|una|en|y|mi)\b\s*",
     regex.IGNORECASE,

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 
 import regex
 
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 from vademecum.text.weekdays import weekdays
 
@@ -141,7 +142,7 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
     (rf"next (?P<weekday>{_WEEKDAY})", _next_weekday),
     (rf"(?:(?:n[ao]|el) )?(?:proxim[ao] )(?P<weekday>{_WEEKDAY})", _next_weekday),
 )  # fmt: skip
-_COMPILED = tuple((regex.compile(rf"(?<![\p{{L}}-])(?:{p})(?![\p{{L}}-])"), r) for p, r in _RULES)
+_COMPILED = tuple((late(rf"(?<![\p{{L}}-])(?:{p})(?![\p{{L}}-])"), r) for p, r in _RULES)
 
 
 def told_days(text: str, said_on: date, language: str) -> Told:

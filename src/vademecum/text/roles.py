@@ -7,8 +7,9 @@ import regex
 
 from vademecum.text.clauses import Clause
 from vademecum.text.content import alike
+from vademecum.text.late import late
 
-_PASSIVE = regex.compile(
+_PASSIVE = late(
     r"\b(?:is|are|was|were|be|been|being)\b.{0,60}\bby\b"
     r"|\b(?:é|são|foi|foram|ser|sido|es|son|fue|fueron)\b.{0,60}\b(?:por|pel[oa]s?)\b",
     regex.IGNORECASE,

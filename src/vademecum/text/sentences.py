@@ -2,8 +2,10 @@
 
 import regex
 
+from vademecum.text.late import late
+
 # Runs are taken whole (`++`), so that a line of a million dots takes no longer than one of words.
-_END = regex.compile(
+_END = late(
     r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?:[ ]?\[\d[\d,–\- ]*\])*+(?=\s|$)  # a space must follow
       | [。！？｡‼⁇⁈⁉]+["'”’」』）]*[\p{M}\u200d]*+  # CJK: none; its marks stay with it
       | ．(?!\d)["'”’」』）]*[\p{M}\u200d]*+
@@ -15,26 +17,26 @@ _END = regex.compile(
     regex.VERBOSE,
 )
 # Short forms after which the sentence goes on, whatever follows.
-_BEFORE_A_NAME = regex.compile(
+_BEFORE_A_NAME = late(
     r"(?:^|[\s(])(?:av|cf|dr|dra|dres|e\.g|eg|i\.e|ie|ex|mr|mrs|ms|obs|prof|profa|sr|sra|srta|st|"
     r"sta|sto|tel|vs)\.$",
     regex.IGNORECASE,
 )
 # Short forms of which many are also words, such as "art" and "par": a number must follow.
-_BEFORE_A_NUMBER = regex.compile(
+_BEFORE_A_NUMBER = late(
     r"(?:^|[\s(])(?:art|arts|cap|ed|fig|inc|n|no|nos|nr|nrs|nro|num|núm|p|pág|págs|pag|pags|par|"
     r"pp|sec|vol)\.$",
     regex.IGNORECASE,
 )
-_NUMBER_NEXT = regex.compile(r"\.\s+[\d§]")
-_INITIAL = regex.compile(r"(?:^|[\s.(])\p{Lu}\.$")
-_INITIAL_BEFORE = regex.compile(
+_NUMBER_NEXT = late(r"\.\s+[\d§]")
+_INITIAL = late(r"(?:^|[\s.(])\p{Lu}\.$")
+_INITIAL_BEFORE = late(
     r"(?:\b\p{Lu}\.|\b(?:dr|dra|mr|mrs|ms|prof|profa|sr|sra|srta)\.)\s*\p{Lu}\.$", regex.IGNORECASE
 )
-_INITIAL_NEXT = regex.compile(r"\.\s+\p{Lu}\.\s")
-_SMALL_NEXT = regex.compile(r"\s+\p{Ll}")
+_INITIAL_NEXT = late(r"\.\s+\p{Lu}\.\s")
+_SMALL_NEXT = late(r"\s+\p{Ll}")
 # A dot after this little marks a list item or heading: "1. Bring a document", "## 2. Arrival".
-_MARKER = regex.compile(r"[\s#>*\-]*(?:\d{1,2}(?:\.\d{1,2})*|\p{L})")
+_MARKER = late(r"[\s#>*\-]*(?:\d{1,2}(?:\.\d{1,2})*|\p{L})")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

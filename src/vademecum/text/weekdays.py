@@ -2,6 +2,7 @@
 
 import regex
 
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 
 _NAMES = (
@@ -18,29 +19,27 @@ _DAYS = {name: number for number, names in enumerate(_NAMES) for name in names.s
 _ORDINALS = {"segunda": 0, "quarta": 2, "quinta": 3, "sexta": 4, "segundas": 0, "quartas": 2}
 _ORDINALS |= {"quintas": 3, "sextas": 4}
 # ... or where they stand as a time does: "toda quarta à tarde", "às sextas".
-_ALONE = regex.compile(
+_ALONE = late(
     rf"(?<!\p{{L}})(?:toda|todas\s+as|nas?|as|ate|numa|cada)\s+({'|'.join(_ORDINALS)})"
     r"(?=\s*(?:$|[.,;:)]|(?:a|as|ao|e|ou|no|na|de\s+manha|pela|das|quando)\s))"
 )
 _SPANS = (
-    (regex.compile(r"\b(?:week-?ends?|fin(?:es)?\s+de\s+semana|fim\s+de\s+semana|fins\s+de\s+semana)\b"),
+    (late(r"\b(?:week-?ends?|fin(?:es)?\s+de\s+semana|fim\s+de\s+semana|fins\s+de\s+semana)\b"),
      frozenset([5, 6])),
-    (regex.compile(r"\b(?:weekdays?|entre\s+semana|dias\s+de\s+semana|(?<=(?:nos|los|em|en)\s+)dias\s+(?:uteis|laborables))\b"),
+    (late(r"\b(?:weekdays?|entre\s+semana|dias\s+de\s+semana|(?<=(?:nos|los|em|en)\s+)dias\s+(?:uteis|laborables))\b"),
      frozenset(range(5))),
 )  # fmt: skip
 _NAME = "|".join(sorted([*_DAYS, *_ORDINALS], key=len, reverse=True))
-_RANGE = regex.compile(
+_RANGE = late(
     rf"\b({_NAME})\s*(?:-|–|to|through|until|a|ao|al|ate|hasta|देखि|से)\s*(?:el\s+|o\s+)?({_NAME})\b"
 )
-_LIST = regex.compile(
-    rf"\b(?:{_NAME})(?:,?\s*(?:,|and|or|e|y|ou|o)\s+(?:aos\s+|los\s+)?(?:{_NAME}))+\b"
-)
-_ONE = regex.compile(
+_LIST = late(rf"\b(?:{_NAME})(?:,?\s*(?:,|and|or|e|y|ou|o)\s+(?:aos\s+|los\s+)?(?:{_NAME}))+\b")
+_ONE = late(
     rf"(?<![\p{{L}}\p{{M}}])({'|'.join(sorted(_DAYS, key=len, reverse=True))})"
     r"(?![\p{L}--\p{Devanagari}])",
     regex.V1,
 )
-_ANY = regex.compile(rf"\b({_NAME})\b")
+_ANY = late(rf"\b({_NAME})\b")
 
 
 def weekdays(text: str) -> frozenset[int]:

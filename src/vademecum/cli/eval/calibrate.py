@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from vademecum.app import open as open_app
 from vademecum.calibrating import LOSS, Calibrated, calibrate
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.eval.run import read_file
 from vademecum.cli.options import COMMON
 from vademecum.cli.output import err, escape, out, print_json, working
+from vademecum.composing import open as open_app
 from vademecum.errors import UsageError
 from vademecum.evaluate.calibrate import Share
 from vademecum.evaluate.golden import Golden

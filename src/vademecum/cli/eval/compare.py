@@ -6,8 +6,7 @@ from uuid import UUID
 import typer
 from rich.table import Table
 
-from vademecum.calibrating import calibrations_of
-from vademecum.catalogue import Catalogue
+from vademecum.catalogue import Catalogue, calibrations_of
 from vademecum.cli.documents import with_catalogue
 from vademecum.cli.options import COMMON
 from vademecum.cli.output import escape, out, print_json

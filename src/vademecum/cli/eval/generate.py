@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from vademecum.app import open as open_app
 from vademecum.cli.options import COMMON, Collection
 from vademecum.cli.output import err, escape, print_json, working
+from vademecum.composing import open as open_app
 from vademecum.errors import InvalidSetting, UsageError
 from vademecum.evaluating import candidates_from_corpus, candidates_from_thumbs
 from vademecum.model.principal import Scope

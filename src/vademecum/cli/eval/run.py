@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from vademecum.app import open as open_app
 from vademecum.cli.ingest import pair
 from vademecum.cli.options import COMMON, Collection, Set
 from vademecum.cli.output import err, escape, out, print_json, working
+from vademecum.composing import open as open_app
 from vademecum.errors import InvalidSetting, SourceNotFound, UsageError
 from vademecum.evaluate import plot as pictures
 from vademecum.evaluate.gates import Checked, Gate, check, gates_of, read_gate

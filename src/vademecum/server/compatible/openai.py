@@ -11,7 +11,7 @@ import numpy as np
 from fastapi import Request
 from starlette.responses import Response, StreamingResponse
 
-from vademecum import interface
+from vademecum import interface, jsontext
 from vademecum.answer.pipeline import whole
 from vademecum.answer.unknown import reply_language
 from vademecum.errors import UsageError, VademecumError
@@ -175,7 +175,7 @@ def _chunk(
 
 
 def _line(data: dict[str, Any]) -> bytes:
-    return f"data: {interface.written(data)}\n\n".encode("utf-8", "backslashreplace")
+    return f"data: {jsontext.written(data)}\n\n".encode("utf-8", "backslashreplace")
 
 
 @routes.add("GET", "/v1/models", permission="read", spends="read")

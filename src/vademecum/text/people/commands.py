@@ -9,6 +9,7 @@ from typing import Literal
 
 import regex
 
+from vademecum.text.late import late
 from vademecum.text.sentences import sentence_spans
 
 Verb = Literal["remember", "forget", "correct"]
@@ -55,20 +56,20 @@ _IT_IS = {
     "es": r"(?:en\s+realidad\s+)?(?:es|son|era|fue)\s+",
 }
 _SPOKEN: tuple[Spoken, ...] = ("en", "pt", "es")
-_PREPOSITION = regex.compile(
+_PREPOSITION = late(
     r"\b(?:at|in|on|to|for|with|from|of|by|em|no|na|nos|nas|às|ao|à|para|com|de|do|da|por|en|con|al"
     r"|del|a\s+las?)\s+",
     regex.IGNORECASE,
 )
-_COPULA = regex.compile(
+_COPULA = late(
     r"\b(?:is|are|am|was|were|é|são|está|estão|era|es|son|eran|fica)\s+", regex.IGNORECASE
 )
-_END = regex.compile(r"[\s.!]+$")
+_END = late(r"[\s.!]+$")
 
 
 def _compiled(tables: dict[str, str], after: str) -> dict[str, regex.Pattern[str]]:
     return {
-        spoken: regex.compile(rf"{_PLEASE[spoken]}(?:{table}){after}", regex.IGNORECASE)
+        spoken: late(rf"{_PLEASE[spoken]}(?:{table}){after}", regex.IGNORECASE)
         for spoken, table in tables.items()
     }
 

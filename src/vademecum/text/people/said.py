@@ -7,22 +7,23 @@ keeping nothing: what matters is said again, or said plainly.
 
 import regex
 
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 from vademecum.text.sentences import sentence_spans
 
-_FENCED = regex.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", regex.DOTALL)
-_QUOTED_LINE = regex.compile(r"^\s*(?:>|\|).*$", regex.MULTILINE)
+_FENCED = late(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", regex.DOTALL)
+_QUOTED_LINE = late(r"^\s*(?:>|\|).*$", regex.MULTILINE)
 # A mail or a message that was passed on, with all that stands below.
-_PASSED_ON = regex.compile(
+_PASSED_ON = late(
     r"^\s*(?:-{2,}\s*)?(?:(?:original|forwarded)\s+message|begin\s+forwarded\s+message"
     r"|mensagem\s+(?:original|encaminhada)|mensaje\s+(?:original|reenviado)"
     r"|(?:from|de|subject|assunto|asunto)\s*:\s.*)$.*",
     regex.IGNORECASE | regex.MULTILINE | regex.DOTALL,
 )
-_LONG_QUOTE = regex.compile(r"[\"“«„][^\"“”«»„]{25,}[\"”»]|‘[^‘’]{25,}’")
-_INLINE_CODE = regex.compile(r"`[^`]*`")
+_LONG_QUOTE = late(r"[\"“«„][^\"“”«»„]{25,}[\"”»]|‘[^‘’]{25,}’")
+_INLINE_CODE = late(r"`[^`]*`")
 
-_SUPPOSED = regex.compile(
+_SUPPOSED = late(
     r"""(?<!\p{L})(?:
       (?:if|suppose|supposing|imagine|pretend|let(?:'|’)?s\s+(?:say|pretend|imagine)|what\s+if|assuming
         |hypothetically|in\s+theory|as\s+if|i\s+wish|would\s+(?:be|have|love|like)|i(?:'|’)d\s+(?:live|be|have|move)
@@ -35,14 +36,14 @@ _SUPPOSED = regex.compile(
     regex.VERBOSE,
 )
 # "Si" is also a yes with its accent, and "se" is also "himself": only at a clause's beginning.
-_IF = regex.compile(r"(?:^|[,;:.!?]\s*|\b(?:e|y|mas|pero|que)\s+)(?:se|si)\s")
-_JOKE = regex.compile(
+_IF = late(r"(?:^|[,;:.!?]\s*|\b(?:e|y|mas|pero|que)\s+)(?:se|si)\s")
+_JOKE = late(
     r"(?<!\p{L})(?:(?:ha){2,}h?|(?:he){2,}|(?:ja){2,}j?|k{3,}|rs(?:rs)+|lol|lmao|rofl|jk|j/k"
     r"|just\s+kidding|only\s+joking|i(?:'|’)?m\s+(?:kidding|joking)|brincadeira|brincando|zoeira"
     r"|es\s+broma|en\s+broma|bromeo|bromeando)(?!\p{L})|[😂🤣😜😝😆]"
 )
-_QUESTION = regex.compile(r"[?？؟]\s*$|^\s*¿")
-_ORDERED = regex.compile(
+_QUESTION = late(r"[?？؟]\s*$|^\s*¿")
+_ORDERED = late(
     r"""^\W*(?:please\s+|por\s+favor,?\s+|kindly\s+)?(?:
       run|execute|open|show|write|summari[sz]e|translate|explain|tell\s+me|give\s+me|find|search
       |list|create|make|fix|generate|call|send|read|check|test|try|repeat|say|print|echo|help
@@ -86,7 +87,7 @@ def is_earnest(sentence: str) -> bool:
     return not (_SUPPOSED.search(folded) or _IF.search(folded))
 
 
-_OF_SPEAKER = regex.compile(
+_OF_SPEAKER = late(
     r"(?<!\p{L})(?:i|i(?:'|’)(?:m|ve|d|ll)|my|me|mine|myself|we|we(?:'|’)(?:re|ve)|our|ours|us)(?!\p{L})"
 )
 
@@ -97,11 +98,11 @@ def tells_of_speaker(sentence: str) -> bool:
     return _OF_SPEAKER.search(fold(sentence)) is not None
 
 
-_REQUEST = regex.compile(
+_REQUEST = late(
     r"[,;]\s+(?:so\s+|and\s+)?(?:can|could|would|will)\s+you\b"
     r"|[,;]\s+(?:voce\s+|vc\s+)?(?:pode|poderia|consegue)\b|[,;]\s+(?:puedes|podrias|puede)\b"
 )
-_STATES = regex.compile(r"^\W*(?:i|i(?:'|’)m|my|we|eu|meu|minha|yo|mi|me)(?!\p{L})")
+_STATES = late(r"^\W*(?:i|i(?:'|’)m|my|we|eu|meu|minha|yo|mi|me)(?!\p{L})")
 
 
 def _stated_before_request(folded: str) -> bool:

@@ -2,9 +2,10 @@
 
 import regex
 
+from vademecum.text.late import late
 from vademecum.text.normalise import plain
 
-_KEYS = regex.compile(
+_KEYS = late(
     r"""
     -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----
     | \b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or)?[-_A-Za-z0-9]{16,}
@@ -21,7 +22,7 @@ _KEYS = regex.compile(
 )
 # A word for a secret and, after "is" or a mark, the secret itself: one word with a digit or a sign
 # in it, or anything in quotes, or what follows a colon. "My password manager is Bitwarden" is none.
-_NAMED = regex.compile(
+_NAMED = late(
     r"""
     \b(?:pass(?:word|code|phrase)?|pwd|pin(?:\s+code)?|cvv|cvc|api[\s_-]?key|secret(?:\s+key)?
         |access[\s_-]?(?:token|key)|token|private\s+key|recovery\s+(?:code|phrase)|seed\s+phrase
@@ -35,10 +36,8 @@ _NAMED = regex.compile(
     """,
     regex.VERBOSE | regex.IGNORECASE,
 )
-_SEED = regex.compile(
-    r"\b(?:seed|recovery)\s+phrase\b\W+(?:is\W+)?(?:\w+\W+){11,}", regex.IGNORECASE
-)
-_CARD = regex.compile(r"(?<![\d.,])\d(?:[ -]?\d){12,18}(?![\d.,]?\d)")
+_SEED = late(r"\b(?:seed|recovery)\s+phrase\b\W+(?:is\W+)?(?:\w+\W+){11,}", regex.IGNORECASE)
+_CARD = late(r"(?<![\d.,])\d(?:[ -]?\d){12,18}(?![\d.,]?\d)")
 
 
 def holds_secret(text: str) -> bool:

@@ -4,6 +4,7 @@ from functools import cache
 
 import regex
 
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 
 # Folded beginnings of words, or whole words where a `$` ends them: English, Portuguese, Spanish.
@@ -49,7 +50,7 @@ _WORDS = {
     """,
 }
 # What decides whether somebody is safe: it must always be at hand.
-_VITAL = regex.compile(
+_VITAL = late(
     r"(?<!\w)(?:allerg|alerg|anaphyla|anafila|celiac|celiak|diabet|epilep|asthma|asma\b|insulin"
     r"|wheelchair|cadeirante|cadeira\s+de\s+rodas|silla\s+de\s+ruedas|intoleran|pregnan|gravid"
     r"|embaraz|pacemaker|marca-?passo|marcapasos|hemophil|hemofil)"
@@ -61,7 +62,7 @@ def _pattern(kind: str) -> regex.Pattern[str]:
     endings = "|".join(
         rf"{word[:-1]}(?!\w)" if word.endswith("$") else word for word in _WORDS[kind].split()
     )
-    return regex.compile(rf"(?<!\w)(?:{endings})")
+    return late(rf"(?<!\w)(?:{endings})")
 
 
 def sensitive(text: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import regex
 
 from vademecum.text.content import content_words
+from vademecum.text.late import late
 from vademecum.text.normalise import fold, plain
 
 SELF = "self"
@@ -27,14 +28,14 @@ _OFTEN = (
     r"|tambien) )*"
 )
 # Words that date a statement or make it stronger, and change nothing of what it says.
-_TIMES = regex.compile(
+_TIMES = late(
     r"\b(?:now|nowadays|currently|any ?more|any longer|no longer|these days|today|actually|lately"
     r"|agora|hoje|atualmente|ultimamente|na verdade|ahora|hoy|actualmente|ultimamente|en realidad"
     r"|very much|a lot|so much|too|as well|muito|demais|tambem|mucho|tambien|ja|ya|mais|mas"
     r"|really|still|ainda|todavia|aun)\b"
 )
-_DENIED = regex.compile(r"\b(?:not|never|no longer|nao|nunca|jamais|no|ya no)\b")
-_SPACES = regex.compile(r"\s+")
+_DENIED = late(r"\b(?:not|never|no longer|nao|nunca|jamais|no|ya no)\b")
+_SPACES = late(r"\s+")
 _EDGES = " \t\n.,;:!?¡¿\"'“”«»-"
 
 
@@ -76,7 +77,7 @@ _SINGLE = {
 _NAMES_OF_SINGLE = {word: name for name, words in _SINGLE.items() for word in words.split()}
 _FAVOURITE = frozenset(["favourite", "favorite", "favorito", "favorita", "preferido", "preferida"])
 
-_RESIDENCE = regex.compile(
+_RESIDENCE = late(
     rf"(?:(?P<self>{_I} )|(?P<who>{_WHO}) )?{_OFTEN}(?P<verb>"
     rf"(?:do not |does not |am not |is not |no longer )?(?:live|lives|living|am living|is living"
     rf"|reside|resides|am based|is based) (?:in|at)"
@@ -86,7 +87,7 @@ _RESIDENCE = regex.compile(
     rf"|(?:ya )?(?:no )?(?:vivo|resido|vive|reside) en|(?:me|se) mud(?:e|o) a"
     rf") (?P<value>.+)"
 )
-_TASTE = regex.compile(
+_TASTE = late(
     rf"(?:(?P<self>{_I} )|(?:a )?(?P<who>{_WHO}) )?{_OFTEN}"
     rf"(?P<not>(?:do not|does not|did not|can not|cannot|no longer|never|nao|ya no|no) )?{_OFTEN}"
     rf"(?:(?:me|le|les) )?(?P<verb>"
@@ -96,20 +97,20 @@ _TASTE = regex.compile(
     rf") (?P<value>.+)"
 )
 _DISLIKES = ("hate", "dislike", "detest", "odei", "odi")
-_WORK = regex.compile(
+_WORK = late(
     rf"(?:(?P<self>{_I} )|(?P<who>{_WHO}) )?{_OFTEN}(?P<verb>"
     rf"(?:work|works|working|am working|is working) (?P<en>at|for|in|as an?)"
     rf"|trabalh[oa] (?P<pt>para|em|no|na|como)|trabaj[oa] (?P<es>para|en|como)) (?P<value>.+)"
 )
-_AGE = regex.compile(
+_AGE = late(
     rf"(?:(?P<self>{_I} )|(?P<who>{_WHO}) )?{_OFTEN}(?:am|is|turned|tenho|tem|tengo|tiene|fiz|fez)"
     rf" (?P<value>\d+) (?:years? old|anos)"
 )
-_CALLED = regex.compile(
+_CALLED = late(
     rf"(?:(?P<self>{_I} ))?(?:(?:am|want to be|prefer to be) called|(?:please )?call me|me chamo"
     rf"|chamo[- ]me|(?:pode )?me chamar? de|me llamo|llamame) (?P<value>.+)"
 )
-_PORT = regex.compile(
+_PORT = late(
     r"(?P<who>.*?)(?:\b(?:port|porta|puerto) (?:number )?(?:is |e |es |= ?)?|\b(?:localhost"
     r"|[\d.]{7,15}|[\w-]+(?:\.[\w-]+)+):)(?P<value>\d{2,5})\b.*"
 )
@@ -119,7 +120,7 @@ _PORT_WORDS = frozenset(
     reachable roda corre escuta ouve servidor servico escucha servicio
     """.split()  # noqa: SIM905 - a list of so many strings would fill a page
 )
-_IS = regex.compile(
+_IS = late(
     rf"(?:(?P<self>{_MY}) |(?P<who>{_WHO})['’]s? |(?:the|o|a|el|la) )"
     r"(?P<attribute>[\p{L} -]{2,40}?)"
     rf"(?P<of> (?:of|d[eoa]s?|del) (?P<owner>{_WHO}))?"

@@ -5,6 +5,7 @@ from math import inf
 
 import regex
 
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 from vademecum.text.quantities import Amount, amounts
 
@@ -29,9 +30,9 @@ _UNDER = (
 _OR_MORE = r"\s+(?:or\s+more|ou\s+mais|o\s+mas|or\s+over|e\s+acima|en\s+adelante|em\s+diante)"
 _OR_LESS = r"\s+(?:or\s+less|or\s+fewer|ou\s+menos|o\s+menos|or\s+under|at\s+most)"
 _TO = r"\s*(?:to|and|a|e|y|al|ate|hasta|-|–|or)\s*"
-_RANGE = regex.compile(rf"(?<![\p{{L}}\d.,])(?P<low>\d+){_TO}(?P<high>{_NUMBER})(?![\d/])")
+_RANGE = late(rf"(?<![\p{{L}}\d.,])(?P<low>\d+){_TO}(?P<high>{_NUMBER})(?![\d/])")
 _FORMS = tuple(
-    (name, regex.compile(rf"(?<!\p{{L}}){form}"))
+    (name, late(rf"(?<!\p{{L}}){form}"))
     for name, form in (
         ("least", rf"(?:{_LEAST})[\s-]+(?P<amount>{_NUMBER})"),
         ("most", rf"(?:{_MOST})[\s-]+(?P<amount>{_NUMBER})"),

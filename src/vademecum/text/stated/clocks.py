@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import regex
 
+from vademecum.text.late import late
+
 _HOURS = {
     word: hour
     for hour, words in enumerate(
@@ -48,7 +50,7 @@ _AT = (
     r"|(?:às|as|das|pelas|até|ate)\s+(?:as\s+)?|(?:a|de|desde|hasta|sobre|y|entre)\s+las?\s+|las?\s+)"
 )
 _FORMS = tuple(
-    regex.compile(rf"(?<![\p{{L}}\d.,:])(?:{form})", regex.IGNORECASE)
+    late(rf"(?<![\p{{L}}\d.,:])(?:{form})", regex.IGNORECASE)
     for form in (
         # 19:30, 19h30, 7.30 p.m., 8h
         rf"(?P<hour>\d{{1,2}})(?:[:h]|\.(?=\d\d\s?[ap]\.?\s?m))(?P<past>\d{{2}})(?![\d:]){_PART}?",
@@ -81,11 +83,11 @@ _FORMS = tuple(
     )
 )
 # From one to the other: "10:00 to 14:00", "das 6h30 às 9h".
-_TO = regex.compile(
+_TO = late(
     r"\s*(?:to|until|till|through|and|-|–|a|à|às|as|e|y|até|hasta)\s*(?:as?\s+|às\s+|las?\s+)?",
     regex.IGNORECASE,
 )
-_LATE = regex.compile(r"p|afternoon|evening|tarde|noite|noche|night|साँझ|शाम|बेलुका|दिउँसो|रात")
+_LATE = late(r"p|afternoon|evening|tarde|noite|noche|night|साँझ|शाम|बेलुका|दिउँसो|रात")
 _DAY = 1440
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import regex
 
+from vademecum.text.late import late
+
 _TIMES = (
     r"(?P<unit>hours?|days?|weeks?|months?|years?|horas?|dias?|días?|semanas?|m[eê]s(?:es)?|anos?"
     r"|años?)"
@@ -72,12 +74,12 @@ _RULES: tuple[tuple[str, str | Callable[[regex.Match[str]], str]], ...] = (
     (r"twice", "2 times"),
 )  # fmt: skip
 _COMPILED = tuple(
-    (regex.compile(rf"(?<![\p{{L}}\d])(?:{form})(?![\p{{L}}\d])", regex.IGNORECASE), written)
+    (late(rf"(?<![\p{{L}}\d])(?:{form})(?![\p{{L}}\d])", regex.IGNORECASE), written)
     for form, written in _RULES
 )
 
 # A word of one of the rules, so that most texts are looked at once.
-_ANY = regex.compile(
+_ANY = late(
     r"hal[fv]|mei[oa]|medi[oa]|metade|mitad|quart|cuart|dozen|d[uúo][zc]+[ie]|docena|fortnight|third"
     r"|ter[cç]|fifth|quint|sext|sixth|eighth|tenth|oitav|octav|d[eé]cim|doble|dobro|double|twice|trimes"
     r"|semest|\b(?:in|of|em|de)\b\s+(?:every|cada)?\s*\d",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import regex
 
 from vademecum.text.content import alike, is_light
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 from vademecum.text.quantities import is_unit
 
@@ -31,7 +32,7 @@ _GETS = (
 )
 # Which way depends on the preposition: leased to one, from another.
 _BOTH = r"leas(?:es?|ed)|rents?|rented|hires?|hired|alug\w+|alquil\w+|arrend\w+"
-_VERB = regex.compile(
+_VERB = late(
     rf"(?<![\p{{L}}-])(?:(?P<gives>{_GIVES})|(?P<gets>{_GETS})|(?P<both>{_BOTH}))(?![\p{{L}}])"
 )
 _KEYS = ("to", "from", "by", "with", "bare", "object", "theme", "other")
@@ -51,12 +52,12 @@ _OTHER = frozenset([
     "antes", "tras", "depois", "despues", "durante", "sobre", "cuando", "si", "unless", "once",
 ]
 )  # fmt: skip
-_TOKEN = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}'’-]*|\d+|[,;]")
+_TOKEN = late(r"[\p{L}\p{M}][\p{L}\p{M}'’-]*|\d+|[,;]")
 _RELATIVE = frozenset(["que", "what", "which", "who", "whom", "quem", "quien", "cuyo", "cuya"])
-_A_GRAVE = regex.compile(r"(?i)(?<!\p{L})à(s?)(?!\p{L})")
+_A_GRAVE = late(r"(?i)(?<!\p{L})à(s?)(?!\p{L})")
 # "Dá", and in Spanish "le da"; in Portuguese "da" is "of the".
-_GIVES_IT = regex.compile(r"(?i)(?<!\p{L})(?:dá|(?<=l[ea]s?\s)da)(?!\p{L})")
-_BACK = regex.compile(r"(?<!\p{L})de\s+(?:volta|vuelta|novo|nuevo|graca)(?!\p{L})")
+_GIVES_IT = late(r"(?i)(?<!\p{L})(?:dá|(?<=l[ea]s?\s)da)(?!\p{L})")
+_BACK = late(r"(?<!\p{L})de\s+(?:volta|vuelta|novo|nuevo|graca)(?!\p{L})")
 _ARTICLES = frozenset([
     "the", "a", "an", "o", "os", "as", "el", "la", "los", "las", "un", "una", "um", "uma", "su",
     "sus", "seu", "sua", "seus", "suas",
@@ -67,18 +68,18 @@ _PASSIVE = frozenset([
     "es", "son", "fue", "fueron", "seran", "sera", "serao", "fica", "ficam",
 ]
 )  # fmt: skip
-_CLITIC = regex.compile(r"(?<!\p{L})(?:les?|lhes?|them|him|her)(?!\p{L})")
-_INFINITIVE = regex.compile(r"[aei]r(?:se|l[aeo]s?)?$")
-_IT = regex.compile(r"(?<!\p{L})l[ao]s?\s+$")  # right before the verb: "se la paga el vendedor"
+_CLITIC = late(r"(?<!\p{L})(?:les?|lhes?|them|him|her)(?!\p{L})")
+_INFINITIVE = late(r"[aei]r(?:se|l[aeo]s?)?$")
+_IT = late(r"(?<!\p{L})l[ao]s?\s+$")  # right before the verb: "se la paga el vendedor"
 _BE = r"is|are|was|were|be|been|being|e|sao|foi|foram|ser|es|son|fue|fueron|sera|serao|seran"
-_PASSIVE_BY = regex.compile(
+_PASSIVE_BY = late(
     rf"(?<!\p{{L}})(?:{_BE})\s+(?P<verb>\p{{L}}+(?:ed|[ai]d[oa]s?|own|ken|ven|ten|ught))\b"
     r"(?=(?:\s+\p{L}+){0,4}\s+(?:by|por|pel[oa]s?)\s)"
 )
-_A_TO = regex.compile(
+_A_TO = late(
     r"(?i)(?<!\p{L})a\s+(?=(?:uma?s?|outr[oa]s?|quem|terceiros?|cada|tod[oa]s?|ess[ea]s?|est[ea]s?)\s)"
 )
-_PARTICIPLE = regex.compile(r"(?:ed|[ai]d[oa]s?|sent|paid|given|sold|told|lent|written)$")
+_PARTICIPLE = late(r"(?:ed|[ai]d[oa]s?|sent|paid|given|sold|told|lent|written)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """How often does a text say that something is: daily, twice a week, every six hours?"""
 
-import regex
-
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 
 # Minutes; months and years apart, since a month is no number of days.
@@ -22,7 +21,7 @@ _ADVERBS = {
     "hour": r"hourly",
 }
 _FORMS = tuple(
-    regex.compile(rf"(?<![\p{{L}}\d.,]){form}")
+    late(rf"(?<![\p{{L}}\d.,]){form}")
     for form in (
         (
             rf"(?:(?P<times>\d+)\s+(?:times|vezes|veces)|(?P<once>once|uma\s+vez|una\s+vez))"
@@ -33,9 +32,7 @@ _FORMS = tuple(
         rf"(?:every|each|cada)\s+(?:(?P<count>\d+)\s+|other\s+)?{_UNIT}",
     )
 )
-_SAID = {
-    unit: regex.compile(rf"(?<!\p{{L}})(?:{form})(?!\p{{L}})") for unit, form in _ADVERBS.items()
-}
+_SAID = {unit: late(rf"(?<!\p{{L}})(?:{form})(?!\p{{L}})") for unit, form in _ADVERBS.items()}
 
 
 def frequencies(text: str) -> frozenset[tuple[str, float]]:

@@ -6,6 +6,7 @@ import regex
 
 from vademecum.text.content import content_words
 from vademecum.text.dates import is_month
+from vademecum.text.late import late
 from vademecum.text.number_words import is_number_word
 from vademecum.text.sentences import sentence_spans
 from vademecum.text.weekdays import weekdays
@@ -15,13 +16,13 @@ _MARKS = r"\s*[;()–—।]\s*|\s*:\s+"
 _ANDS = rf"(?<!\w)(?P<and>and|e|y|र|और)(?!\w){_HALF}"
 _BUTS = r"(?<!\w)(?:but|while|whereas|mas|enquanto|pero|mientras|तर|लेकिन)(?!\w)"
 _EXCEPTS = r"\s(?=(?:except|exceto|excepto|salvo|unless)(?!\w))"
-_JOINS = regex.compile(rf"{_MARKS}|,(?=\s)\s*|{_EXCEPTS}|{_ANDS}|{_BUTS}", regex.IGNORECASE)
-_COARSE = regex.compile(rf"{_MARKS}|{_EXCEPTS}|{_ANDS}|{_BUTS}", regex.IGNORECASE)
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}-]+")
-_LAST_WORD = regex.compile(r"([\p{L}\p{M}\p{N}-]+)\W*$")
+_JOINS = late(rf"{_MARKS}|,(?=\s)\s*|{_EXCEPTS}|{_ANDS}|{_BUTS}", regex.IGNORECASE)
+_COARSE = late(rf"{_MARKS}|{_EXCEPTS}|{_ANDS}|{_BUTS}", regex.IGNORECASE)
+_WORD = late(r"[\p{L}\p{M}\p{N}-]+")
+_LAST_WORD = late(r"([\p{L}\p{M}\p{N}-]+)\W*$")
 _FEWEST_WORDS = 2  # on either side of an "and" that joins statements
 # A number, name or denial, by which few words make a statement.
-_TELLS = regex.compile(r"\d|\p{Lu}|\b(?:not|no|não|nunca|never)\b")
+_TELLS = late(r"\d|\p{Lu}|\b(?:not|no|não|nunca|never)\b")
 # "Cats, no": what stands alone behind a comma answers for what is before it.
 _ANSWERS = frozenset(
     ["no", "não", "not", "nunca", "never", "sí", "sim", "yes", "também", "también"]

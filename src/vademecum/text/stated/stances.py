@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import regex
 
 from vademecum.text.content import content_words
+from vademecum.text.late import late
 from vademecum.text.normalise import fold
 
 # Each axis has words that affirm and words that deny by themselves. Folded: English, Portuguese,
@@ -87,15 +88,15 @@ _AXES: dict[str, tuple[str, str]] = {
 SPAN = "begin"  # the axis that tells two ends apart, and denies nothing
 _EDGE, _END = r"(?<![\p{L}\p{M}\p{N}-])", r"(?![\p{L}\p{M}\p{N}])"
 _FORMS = {
-    axis: tuple(regex.compile(rf"{_EDGE}(?:{form}){_END}") for form in forms)
+    axis: tuple(late(rf"{_EDGE}(?:{form}){_END}") for form in forms)
     for axis, forms in _AXES.items()
 }
 # To be bound not to do something is to be forbidden it.
-_MUST_NOT = regex.compile(
+_MUST_NOT = late(
     rf"{_EDGE}(?:must\s+not|mustn['’]t|should\s+not|shouldn['’]t|(?:nao|nunca)\s+deve[m]?"
     rf"|no\s+debe[n]?|nunca\s+debe[n]?){_END}"
 )
-_NOT = regex.compile(
+_NOT = late(
     rf"{_EDGE}(?:not(?!\s+(?:only|just|until|before|later|less|more|fewer))|cannot|\p{{L}}+n['’]t|never"
     r"|nobody|no[\s-]one|none|nothing|neither|nor|nowhere|no\s+longer|without"
     r"|nao|nunca|jamais|nenhum[as]?|nenhuns|ninguem|nada|nem|tampouco|sem"
@@ -103,30 +104,30 @@ _NOT = regex.compile(
     r"|(?:em|en)\s+(?:caso|hipotese|modo|forma)\s+alg[u]\w+)"
     rf"{_END}|नहीं|छैन|हुँदैन|हुन्न|पाइँदैन|होइन|पर्दैन|सकिँदैन|सक्दैन"
 )
-_NO = regex.compile(rf"{_EDGE}no(?!\s+(?:more|less|fewer|later|earlier|sooner)\s){_END}")
+_NO = late(rf"{_EDGE}no(?!\s+(?:more|less|fewer|later|earlier|sooner)\s){_END}")
 _SOFT_WITHOUT = frozenset(["without", "sem", "sin"])
-_WITH_OR_WITHOUT = regex.compile(r"(?:with\s+or\s+without|com\s+ou\s+sem|con\s+o\s+sin)")
-_EXCEPT = regex.compile(
+_WITH_OR_WITHOUT = late(r"(?:with\s+or\s+without|com\s+ou\s+sem|con\s+o\s+sin)")
+_EXCEPT = late(
     rf"{_EDGE}(?:except(?:ed|ing)?|excep?to|salvo|other\s+than|apart\s+from|aside\s+from"
     rf"|a\s+nao\s+ser|a\s+excecao\s+d[eoa]s?|a\s+excepcion\s+de|unless|a\s+menos\s+que|menos"
     rf"(?=\s+(?:el|la|los|las|os?|as?)\s)){_END}"
 )
-_ONLY = regex.compile(
+_ONLY = late(
     rf"{_EDGE}(?:only|solely|exclusively|so|somente|apenas|unicamente|exclusivamente|solo|solamente"
     rf"|मात्र|केवल|सिर्फ){_END}"
 )
 # What is supposed is not said: "if it is not accepted, ...".
-_CONDITION = regex.compile(
+_CONDITION = late(
     r"^\W*(?:if|unless|when|once|while|se|si|caso|quando|cuando|mientras|enquanto)\s[^,]*,"
     r"|,?\s(?:if|unless|when|once|si|caso|quando|cuando)\s[^,]*$"
 )
-_YES = regex.compile(r"(?<!\p{L})sí(?!\p{L})", regex.IGNORECASE)
+_YES = late(r"(?<!\p{L})sí(?!\p{L})", regex.IGNORECASE)
 _MOST_RESTRICTED = 4  # content words that "only" is taken to be about
 
 
 # How many words after a denial it reaches, and after "without".
 _REACH, _REACH_WITHOUT = 5, 2
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}'’-]+|[,;:]")
+_WORD = late(r"[\p{L}\p{M}\p{N}'’-]+|[,;:]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
