@@ -23,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from support import HALF, MISCOUNTED, Bench, make_bench, source
 
 from vademecum.failpoint import POINTS, armed
-from vademecum.ingest.pipeline import ingest_revision
+from vademecum.ingest.pipeline import MOST_ATTEMPTS, ingest_revision
 from vademecum.ingest.reconcile import reconcile
 from vademecum.ingest.retain import retire
 from vademecum.model.document import Deletion, Source
@@ -368,7 +368,8 @@ class Documents(RuleBasedStateMachine):
 
     @rule()
     def quiesce(self) -> None:
-        """Faults off; after at most three passes nothing changes any more, and all is well."""
+        """Faults off; after at most three passes nothing changes any more, and all is well, once
+        an operator has brought back what was given up."""
         self.rules["quiesce"] += 1
         if self.index_is_whole:
             assert self.bench.sql(HALF) == [], "C1: whole before anything is mended"
@@ -376,6 +377,7 @@ class Documents(RuleBasedStateMachine):
                        " SET last_heartbeat = now() - interval '31 s'")  # fmt: skip
         for _ in range(3):
             self.run(once(self.bench.app))
+        self.retry_what_was_given_up()
         self.index_is_whole = True
         self.pending = []
         for key, document in self.known.items():
@@ -393,6 +395,16 @@ class Documents(RuleBasedStateMachine):
         assert self.bench.sql(MISCOUNTED) == [], "C1: the statistics are those of the rows"
         self._findable()
         self._no_blob_too_many()
+
+    def retry_what_was_given_up(self) -> None:
+        """What workers died of too often is put aside for an operator, and nothing else is."""
+        given_up = self.bench.sql(
+            "SELECT r.attempts FROM vademecum.revision r WHERE r.state = 'failed'"
+        )
+        assert all(attempts > MOST_ATTEMPTS for (attempts,) in given_up), "S6: given up too soon"
+        for tenant in TENANTS if given_up else ():
+            self.run(self.bench.app.catalogue.jobs.retry(Scope.for_operator(tenant), None))
+            self.run(once(self.bench.app))
 
     def settle(self, key: Key) -> None:
         """A version that may be there is: those before it are history."""

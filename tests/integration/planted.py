@@ -53,3 +53,13 @@ def attribute(path: str, value: Any) -> Plant:
         patch.setattr(path, value)
 
     return plant
+
+
+def both(*plants: Plant) -> Plant:
+    """Plant a bug that one wall alone would hold off."""
+
+    def plant(patch: pytest.MonkeyPatch, url: str) -> None:
+        for one in plants:
+            one(patch, url)
+
+    return plant

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from machines import run
 from memory_machine import Memories
-from planted import Plant, attribute, cut, function, sql
+from planted import Plant, attribute, both, cut, function, sql
 
 RULES = {
     "remember", "edit", "pin", "unpin", "confirm", "reject", "forget", "chat",
@@ -72,11 +72,14 @@ PLANTED: dict[str, Plant] = {
         "memory.store", "keep_pinned",
         "SELECT m.*, m.state AS state_now FROM memory m WHERE m.id = %(id)s::uuid",
     ),
-    "an edited memory is found by its old words": function(
-        "index_memory",
-        "DO UPDATE\n            SET embedding = excluded.embedding, terms = excluded.terms,\n"
-        "                weights = excluded.weights",
-        "DO NOTHING",
+    "an edited memory is found by its old words": both(
+        function("unindex_memory", "i.memory = NEW.id", "false"),
+        function(
+            "index_memory",
+            "DO UPDATE\n            SET embedding = excluded.embedding, terms = excluded.terms,\n"
+            "                weights = excluded.weights",
+            "DO NOTHING",
+        ),
     ),
 }  # fmt: skip
 # That recall looks at everybody's rows is not among them: what it finds there is read through
