@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from vademecum.errors import InvalidSetting, PromptTooLong, ProviderAway
 
@@ -139,6 +139,13 @@ def find_provider(name: str, *, api_key: str | None, base_url: str | None) -> Pr
     if not api_key and kind != "ollama" and not base_url:
         raise InvalidSetting(f"{kind} needs a key", hint=f"Set {KEY_SETTING[kind]}")
     address = base_url or _DEFAULT_ADDRESS[kind]
+    split_address(address, kind)
+    return Provider(kind=kind, model=model, address=address, key=api_key or _NO_KEY)
+
+
+def split_address(address: str, whose: str) -> SplitResult:
+    """Return the parts of an address, http or https. Raises: InvalidSetting, which names `whose` it
+    is and not the address: that may hold a key."""
     try:
         parts = urlsplit(address)
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -146,10 +153,10 @@ def find_provider(name: str, *, api_key: str | None, base_url: str | None) -> Pr
         valid = False
     if not valid:
         raise InvalidSetting(
-            f"the address of {kind} is not an http or https address",
+            f"the address of {whose} is not an http or https address",
             hint="Give one like http://localhost:8000/v1",
         )
-    return Provider(kind=kind, model=model, address=address, key=api_key or _NO_KEY)
+    return parts
 
 
 def open_client(

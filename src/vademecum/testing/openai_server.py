@@ -10,12 +10,12 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from threading import Lock
+from typing import Any
 
 from vademecum.testing.embedders import HashEmbedder
+from vademecum.testing.local_server import Listener, LocalServer, Received
 
 Rows = list[dict[str, Any]]
 _STEP_SECONDS = 0.02
@@ -42,17 +42,7 @@ class Reply:
     completion_tokens: int = 7
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
-    """A request as it arrived."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    body: Any
-
-
-class OpenAIServer:
+class OpenAIServer(LocalServer):
     """A context manager with `base_url`. The last of `replies` answers every later chat request.
 
     `received` records the requests, `hung_up` counts clients that left before the end of their
@@ -75,26 +65,7 @@ class OpenAIServer:
         self._change_rows = change_rows
         self._asked = 0
         self._lock = Lock()
-        self._server = _Listener(self)
-        self._thread = Thread(target=self._server.serve_forever, args=(_STEP_SECONDS,), daemon=True)
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(_Exchange)
 
     def wait_for_hang_up(self, seconds: float = 5.0) -> bool:
         """Return whether a client has left early, waiting at most so long for it."""
@@ -127,16 +98,8 @@ class OpenAIServer:
         return self._change_rows(rows) if self._change_rows else rows
 
 
-class _Listener(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, owner: OpenAIServer) -> None:
-        self.owner = owner
-        super().__init__(("127.0.0.1", 0), _Exchange)
-
-
 class _Exchange(BaseHTTPRequestHandler):
-    server: _Listener
+    server: Listener
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:

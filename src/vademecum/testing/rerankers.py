@@ -5,13 +5,12 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from threading import Lock
+from typing import Any
 
 from vademecum.errors import VademecumError
-from vademecum.testing.openai_server import Received
+from vademecum.testing.local_server import Listener, LocalServer, Received
 from vademecum.text.normalise import fold
 
 Score = Callable[[str, str], float]
@@ -84,7 +83,7 @@ class RerankReply:
     change: Callable[[Results], Results] = list
 
 
-class RerankServer:
+class RerankServer(LocalServer):
     """A service in the shape of Cohere and Jina on a free port of the loopback address: a context
     manager with `base_url`. The last of `replies` answers every later request; `received` records
     them. A score is that of `score`; the best come first. As some services do, it refuses the whole
@@ -97,26 +96,7 @@ class RerankServer:
         self.score = score
         self._replies = list(replies)
         self._lock = Lock()
-        self._server = _Listener(self)
-        self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(_Exchange)
 
     def reply_to(self, received: Received) -> RerankReply:
         """Note a request and return the reply to it."""
@@ -125,16 +105,8 @@ class RerankServer:
             return self._replies[min(len(self.received), len(self._replies)) - 1]
 
 
-class _Listener(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, owner: RerankServer) -> None:
-        self.owner = owner
-        super().__init__(("127.0.0.1", 0), _Exchange)
-
-
 class _Exchange(BaseHTTPRequestHandler):
-    server: _Listener
+    server: Listener
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:

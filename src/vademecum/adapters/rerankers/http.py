@@ -5,7 +5,6 @@ import json
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from vademecum.adapters.providers import (
     CONNECT_SECONDS,
@@ -16,6 +15,7 @@ from vademecum.adapters.providers import (
     quieten,
     retry_seconds,
     sendable,
+    split_address,
 )
 from vademecum.errors import InvalidSetting
 
@@ -199,16 +199,7 @@ def _provider(name: str, *, api_key: str | None, base_url: str | None) -> Provid
 
 def _endpoint(kind: str, address: str) -> str:
     """Return where requests go. Raises: InvalidSetting, without the address: it may hold a key."""
-    try:
-        parts = urlsplit(address)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
-        raise InvalidSetting(
-            f"the address of the reranker ({kind}) is not an http or https address",
-            hint="Give one like http://localhost:8000/v1",
-        )
+    parts = split_address(address, f"the reranker ({kind})")
     if parts.username is not None or parts.query:
         raise InvalidSetting(
             f"the address of the reranker ({kind}) holds more than a host and a path",
