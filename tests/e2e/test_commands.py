@@ -1,6 +1,7 @@
 """Does each command do what the interface says, for a person and for a program?"""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -202,3 +203,17 @@ def test_help_lists_the_commands(vade: Any) -> None:
     for command in ("demo", "ingest", "ask", "search", "documents", "status", "doctor", "stop"):
         assert command in result.stdout
     assert vade("search", "--help").returncode == 0
+
+
+def test_bench_measures_each_part_and_leaves_nothing(vade: Any) -> None:
+    before = set(Path(tempfile.gettempdir()).glob("vademecum-bench-*"))
+    found = vade.json("bench", "--documents", "1", "--questions", "2")
+    assert found["documents"] == 1
+    assert found["chunks"] > 10
+    assert found["chunks_a_second"] > 0
+    assert found["tokens_a_second"] > 0
+    assert found["unchanged_seconds"] > 0
+    for name in ("embed", "search", "ask", "remember", "recall"):
+        assert 0 < found[name]["p50_ms"] <= found[name]["p95_ms"]
+    assert {"dense", "keyword", "confirm", "rerank"} <= set(found["stages"])
+    assert set(Path(tempfile.gettempdir()).glob("vademecum-bench-*")) <= before

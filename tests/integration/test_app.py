@@ -5,6 +5,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from vademecum.model.document import Refused, Source
 from vademecum.model.ids import Tenant
 from vademecum.model.principal import Scope
 from vademecum.ports.jobs import Jobs, Works
+from vademecum.postgres import jobs
 from vademecum.postgres.pool import Pool
 from vademecum.settings import load
 from vademecum.testing.embedders import Fault, HashEmbedder
@@ -186,3 +188,54 @@ async def test_a_worker_that_was_taken_for_dead_begins_again(bench: Bench) -> No
     assert gone == 1
     results = await bench.documents.results(OPERATOR, [a.revision_id for a in accepted])
     assert {result.status for result in results.values()} == {"ready"}
+
+
+async def test_a_document_may_take_longer_than_a_worker_s_grace(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else waits in the queue meanwhile, and still it is not broken off."""
+    monkeypatch.setattr(jobs, "_GRACE_SECONDS", 0.2)
+    accepted = await bench.accept(source("long.txt", TEXT))
+    ended = []
+
+    async def work(tenant: Tenant, revision: UUID) -> None:
+        await asyncio.sleep(1.5)
+        await ingest_revision(bench.app.ingest_parts, tenant, revision)
+        ended.append(revision)
+
+    await bench.app.catalogue.jobs.drain({"ingest": work})
+    assert ended == [accepted.revision_id]
+    (attempts,) = bench.sql("SELECT attempts FROM vademecum.revision")
+    assert attempts == (1,)
+
+
+@pytest.mark.parametrize("ended_by", ["drain", "run"])
+async def test_what_is_broken_off_has_not_failed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, ended_by: str
+) -> None:
+    """However often a service is stopped while it reads one long document."""
+    monkeypatch.setattr(jobs, "_GRACE_SECONDS", 0.2)
+    accepted = await bench.accept(source("long.txt", TEXT))
+    slow = HashEmbedder(faults={call: Fault(delay=60) for call in range(1, 8)})
+    parts = bench.app.ingest_parts
+    works = {"ingest": partial(ingest_revision, replace(parts, embedder=slow, encoder=slow))}
+    queue = bench.app.catalogue.jobs
+    for call in range(1, 8):
+        working = asyncio.create_task(
+            queue.drain(works) if ended_by == "drain" else queue.run(works)
+        )
+        for _ in range(1000):
+            if len(slow.calls) == call:
+                break
+            await asyncio.sleep(0.02)
+        assert len(slow.calls) == call
+        working.cancel()
+        await asyncio.wait({working}, timeout=20)
+        assert working.done()
+        assert bench.sql("SELECT state, attempts, lease_until FROM vademecum.revision") == [
+            ("accepted", 0, None)
+        ]
+        assert await queue.rescue() == 1
+    await queue.drain({"ingest": partial(ingest_revision, parts)})
+    results = await bench.documents.results(OPERATOR, [accepted.revision_id])
+    assert results[accepted.revision_id].status == "ready"

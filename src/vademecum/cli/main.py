@@ -38,6 +38,7 @@ _COMMANDS = {
     "changes": ("work", "changes", _SYSTEM),
     "eval": ("evaluate", "evaluate", _SYSTEM),
     "plan": ("plan", "plan", _SYSTEM),
+    "bench": ("bench", "bench", _SYSTEM),
     "reindex": ("reindex", "reindex", _SYSTEM),
     "rollback": ("reindex", "rollback", _SYSTEM),
     "status": ("system", "status", _SYSTEM),

@@ -64,7 +64,8 @@ async def ingest_revision(parts: IngestParts, tenant: Tenant, item: UUID) -> Non
     Does nothing where another worker holds it or it is done. What may go better another time
     passes through (EmbeddingInvalid, ModelUnusable, ServiceAway): the lease runs out and the
     revision is tried again, `MOST_ATTEMPTS` times in all; then it fails, with the last reason.
-    IndexSwitched passes through at any attempt.
+    IndexSwitched passes through at any attempt. One that is cancelled gives back what it had, and
+    its attempt is not counted.
     """
     with step("claim"):
         claim = await parts.revisions.claim(tenant, RevisionId(item))
@@ -80,6 +81,10 @@ async def ingest_revision(parts: IngestParts, tenant: Tenant, item: UUID) -> Non
             await _ingest(parts, claim)
     except IndexSwitched:
         raise  # no fault of the document: whoever reads the index that is read now does it
+    except asyncio.CancelledError:
+        with contextlib.suppress(ServiceAway):  # then the lease runs out, and the attempt counts
+            await parts.revisions.release(claim)
+        raise
     except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
         if claim.attempts < MOST_ATTEMPTS and not isinstance(error, TextTooLong):
             raise

@@ -175,6 +175,10 @@ class RevisionStore(Protocol):
         """Prolong the lease; False if it was lost."""
         ...
 
+    async def release(self, claim: Claim) -> None:
+        """Give the lease back, and do not count the attempt: it was broken off."""
+        ...
+
     async def known(self, claim: Claim, texts: Sequence[str]) -> dict[str, Encoded]:
         """Return what any chunk of the tenant already has, by text."""
         ...

@@ -1,5 +1,6 @@
 """Who runs what was accepted? The queue is procrastinate's; leases and rescue are ours."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,6 +23,8 @@ _CONCURRENCY = 4
 # A notice that was lost is made up for by looking; who is told to end gets this long.
 _POLL_SECONDS = 5.0
 _GRACE_SECONDS = 25.0
+# How often whoever wants all done looks whether it is.
+_LOOK_SECONDS = 0.1
 # Documents that are queued together to be divided again.
 _DIVIDED = 200
 _SQL = load("job")
@@ -39,21 +42,22 @@ class PostgresJobs:
         self._pool = pool
 
     async def drain(self, works: Works) -> None:
-        await self._work(works, wait=False)
+        if await self._left(works):
+            await self._work(works, for_ever=False)
 
     async def run(self, works: Works) -> None:
-        await self._work(works, wait=True)
+        await self._work(works, for_ever=True)
 
-    async def _work(self, works: Works, *, wait: bool) -> None:
-        while not await self._worked(works, wait=wait):
+    async def _work(self, works: Works, *, for_ever: bool) -> None:
+        while not await self._worked(works, for_ever=for_ever):
             # It was so busy that its heartbeat came late, and another process let go of it.
             _log.warning("the worker was taken for dead, and begins again")
 
-    async def _worked(self, works: Works, *, wait: bool) -> bool:
+    async def _worked(self, works: Works, *, for_ever: bool) -> bool:
         """Work; False where the queue does not know this worker any more. What it had begun ends,
         or is rescued when its lease runs out. Raises: DatabaseAway, DiskFull."""
         try:
-            await self._run(works, wait=wait)
+            await self._run(works, for_ever=for_ever)
         except ConnectorException as error:
             if isinstance(error.__cause__, psycopg.errors.ForeignKeyViolation):
                 return False
@@ -61,18 +65,40 @@ class PostgresJobs:
                 raise (error.__cause__ or error) from error
         return True
 
-    async def _run(self, works: Works, *, wait: bool) -> None:
-        async with self._queue(works) as queue:
-            await queue.run_worker_async(
-                queues=list(works),
-                wait=wait,
-                concurrency=_CONCURRENCY,
-                listen_notify=wait,
-                fetch_job_polling_interval=_POLL_SECONDS,
-                shutdown_graceful_timeout=_GRACE_SECONDS,
-                install_signal_handlers=False,
-                delete_jobs="always",
+    async def _run(self, works: Works, *, for_ever: bool) -> None:
+        begun: set[UUID] = set()
+        async with self._queue(works, begun) as queue:
+            working = asyncio.create_task(
+                queue.run_worker_async(
+                    queues=list(works),
+                    # A worker that does not wait gives what it has begun no more than its grace.
+                    wait=True,
+                    concurrency=_CONCURRENCY,
+                    listen_notify=for_ever,
+                    fetch_job_polling_interval=_POLL_SECONDS if for_ever else _LOOK_SECONDS,
+                    shutdown_graceful_timeout=_GRACE_SECONDS,
+                    install_signal_handlers=False,
+                    delete_jobs="always",
+                )
             )
+            try:
+                while not working.done() and (
+                    for_ever or begun or await self._left(works) or begun
+                ):
+                    await asyncio.wait({working}, timeout=None if for_ever else _LOOK_SECONDS)
+            finally:
+                working.cancel()
+                await asyncio.wait({working})
+            if not working.cancelled():
+                working.result()
+
+    async def _left(self, works: Works) -> bool:
+        """Tell whether anything waits that a worker would begin now."""
+        with clear_errors():
+            async with self._pool.connection() as connection:
+                cursor = await connection.execute(_SQL["left"], {"kinds": list(works)})
+                row = await cursor.fetchone()
+        return bool(row and row["waiting"])
 
     async def rescue(self) -> int:
         with clear_errors():
@@ -142,20 +168,25 @@ class PostgresJobs:
                 return queued
 
     @asynccontextmanager
-    async def _queue(self, works: Works) -> AsyncIterator[procrastinate.App]:
+    async def _queue(self, works: Works, begun: set[UUID]) -> AsyncIterator[procrastinate.App]:
         queue = procrastinate.App(connector=PsycopgConnector())
         for kind, work in works.items():
-            _add_task(queue, kind, work)
+            _add_task(queue, kind, work, begun)
         with clear_errors():
             async with queue.open_async(self._pool):
                 yield queue
 
 
-def _add_task(queue: procrastinate.App, kind: Kind, work: Work) -> None:
-    """Let a worker do the work of a kind, which is also the name of its queue."""
+def _add_task(queue: procrastinate.App, kind: Kind, work: Work, begun: set[UUID]) -> None:
+    """Let a worker do the work of a kind, which is also the name of its queue. What it is about is
+    in `begun` meanwhile."""
 
     @queue.task(name=kind, queue=kind)
     async def task(tenant: str, **item: str) -> None:
         # One thing a job; an older release named it by what it was.
         (name,) = item.values()
-        await work(Tenant(tenant), UUID(name))
+        begun.add(UUID(name))
+        try:
+            await work(Tenant(tenant), UUID(name))
+        finally:
+            begun.discard(UUID(name))

@@ -73,6 +73,10 @@ class PostgresRevisions:
             )
             return await cursor.fetchone() is not None
 
+    async def release(self, claim: Claim) -> None:
+        async with transaction(self._pool, Scope.for_operator(claim.tenant)) as connection:
+            await connection.execute(_SQL["release_claim"], _fence(claim))
+
     async def known(self, claim: Claim, texts: Sequence[str]) -> dict[str, Encoded]:
         by_hash = {text_hash(text): text for text in texts}
         async with transaction(self._pool, Scope.for_operator(claim.tenant)) as connection:

@@ -1,6 +1,15 @@
 -- name: rescue
 SELECT rescue_ingestion() + rescue_conversations() AS rescued
 
+-- name: left
+-- Of all tenants: a worker serves them all. What waits for another job of its lock waits longer.
+SELECT EXISTS (
+    SELECT FROM procrastinate_jobs j
+    WHERE j.status = 'todo' AND j.queue_name = ANY (%(kinds)s::text[])
+      AND (j.scheduled_at IS NULL OR j.scheduled_at <= now())
+      AND NOT EXISTS (SELECT FROM procrastinate_jobs o
+                      WHERE o.status = 'doing' AND o.lock = j.lock)) AS waiting
+
 -- name: pending
 SELECT d.id AS document, r.id AS revision, d.collection, d.uri, r.attempts, r.reason,
        r.accepted_at,

@@ -15,6 +15,12 @@ WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND claim = %(token)s::uuid
   AND state = 'accepted' AND lease_until >= now()
 RETURNING lease_until
 
+-- name: release_claim
+-- Whoever is told to end has not failed.
+UPDATE revision SET claim = NULL, lease_until = NULL, attempts = attempts - 1
+WHERE tenant = %(tenant)s AND id = %(id)s::uuid AND claim = %(token)s::uuid
+  AND state = 'accepted'
+
 -- name: known_vectors
 SELECT text_hash, embedding, signs
 FROM known_vectors(%(generation)s::int, %(hashes)s::text[])
