@@ -64,6 +64,7 @@ def schema(server: object) -> psycopg.Connection:
 def _for_all_tenants(noun: str, name: str) -> bool:
     return noun in {"generation", "scrub", "backup"} or (noun, name) in {
         ("job", "rescue"),
+        ("job", "left"),
         ("upkeep", "tenants"),
         ("erasure", "scrubbed"),
     }
