@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, TextTooLong
-from vademecum.model.embedding import Encoded, check_vectors
+from vademecum.model.embedding import Encoded, FloatArray, check_vectors
 from vademecum.ports.embedder import Embedder, TokenEncoder, is_one_model
 from vademecum.rank.maxsim import packed_signs
 
@@ -36,10 +36,11 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoders:
-    """Who gives vectors, and who gives token states. Where it is one, one pass gives both."""
+    """Who gives vectors, and who gives token states, None where none are wanted. Where it is one,
+    one pass gives both."""
 
     embedder: Embedder
-    encoder: TokenEncoder
+    encoder: TokenEncoder | None
 
 
 async def embed_missing(
@@ -68,6 +69,19 @@ async def embed_missing(
     )
 
 
+async def vectors_of(texts: Sequence[str], embedder: Embedder) -> dict[str, FloatArray]:
+    """Return the vector of each of a document's texts, but of those that have none. The batches
+    depend on the texts alone, so that the same document always gets the same vectors.
+
+    Raises: as `embed_missing`.
+    """
+    passages = [Passage(text=text, language="") for text in texts]
+    embedded = await embed_missing(passages, {}, Encoders(embedder=embedder, encoder=None))
+    return {
+        text: row.vector for text, row in zip(texts, embedded.rows, strict=True) if row is not None
+    }
+
+
 async def _embed(
     passages: Sequence[Passage],
     encoders: Encoders,
@@ -90,10 +104,10 @@ async def _embed(
 async def _encode(passages: Sequence[Passage], encoders: Encoders) -> list[Encoded]:
     texts = [p.text for p in passages]
     embedder, encoder = encoders.embedder, encoders.encoder
-    own = is_one_model(embedder, encoder)
+    own = encoder is not None and is_one_model(embedder, encoder)
     vectors = None if own else await embedder.embed(texts, "passage")
     try:
-        states = await encoder.encode(texts, "passage")
+        states = await encoder.encode(texts, "passage") if encoder is not None else []
     except (EmbeddingInvalid, ModelUnusable, TextTooLong):
         if own:
             raise
@@ -104,7 +118,7 @@ async def _encode(passages: Sequence[Passage], encoders: Encoders) -> list[Encod
         vectors = np.array(rows, np.float32).reshape(len(rows), dimension)
     check_vectors(vectors, count=len(texts), dimension=dimension)
     signs: list[bytes | None] = [None] * len(texts)
-    if len(states) == len(texts):
+    if encoder is not None and len(states) == len(texts):
         signs = [
             packed_signs(state.states, encoder.centre(p.language))
             for p, state in zip(passages, states, strict=True)

@@ -1,5 +1,6 @@
 """What is wrong with the spans that a chunker gave? Nothing may be, whatever the document."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -31,7 +32,32 @@ def faults(
         *_losses(document.text, spans),
         *_sizes(document.text, spans, tokenizer, tokens),
         *_cut_clusters(document.text, spans, tokenizer, tokens),
+        *_sections(spans),
     ]
+
+
+def section_faults(
+    document: ParsedDocument, spans: Sequence[Span], tokenizer: Tokenizer, *, tokens: int
+) -> list[str]:
+    """Return which chunks have no section, and which sections have more than `tokens` tokens though
+    they hold several chunks; [] is right."""
+    found = [f"{span} has no section" for span in spans if span.section is None]
+    held = Counter(span.section for span in spans if span.section is not None)
+    for (start, end), count in held.items():
+        size = tokenizer.count(document.text[start:end])
+        if count > 1 and size > tokens:
+            found.append(f"{size} tokens in the section {start}:{end}")
+    return found
+
+
+def _sections(spans: Sequence[Span]) -> Iterator[str]:
+    for span in spans:
+        if span.section and not span.section[0] <= span.start < span.end <= span.section[1]:
+            yield f"{span} is not in its section"
+    named = [span.section for span in spans if span.section is not None]
+    for one, other in pairwise(named):
+        if one != other and one[1] > other[0]:
+            yield f"sections overlap at {other[0]}"
 
 
 def table_faults(
