@@ -11,6 +11,7 @@ from vademecum.adapters.chunkers.cut import (
     MOST_CHARACTERS_A_TOKEN,
     Headings,
     Ruler,
+    is_boundary,
     next_cluster,
     skip_blanks,
     trimmed,
@@ -135,7 +136,7 @@ class SemanticChunker:
         return replace(one, end=other.end, tokens=size)
 
     def _of_block(self, block: Block, ruler: Ruler) -> Iterator[_Unit]:
-        """Yield the units of one block; one that does not fit is cut into parts of half a chunk."""
+        """Yield the units of one block; one that does not fit is cut into parts."""
         text = ruler.text
         header, cost = "", 0
         if block.header_end > block.start:
@@ -148,8 +149,7 @@ class SemanticChunker:
             while start < end:
                 stop = end
                 if not fits(ruler, start, end, room):
-                    stop = ruler.end(start, end, room // 2, partial(_cut, text, block, start, end))
-                    stop = trimmed(text, start, stop)
+                    stop = _part(ruler, block, start, end, room)
                 yield _Unit(
                     start=start,
                     end=stop,
@@ -171,8 +171,11 @@ class SemanticChunker:
         ]
         if not found:
             return None
-        mean: FloatArray = np.mean(np.stack(found), axis=0, dtype=np.float64).astype(np.float32)
-        return mean * np.float32(len(found) / (len(found) + _MEAN_SHARE))
+        share = len(found) / (len(found) + _MEAN_SHARE)
+        mean: FloatArray = (share * np.stack(found).mean(axis=0, dtype=np.float64)).astype(
+            np.float32
+        )
+        return mean
 
     def _divided(
         self, units: Sequence[_Unit], mean: FloatArray | None, ruler: Ruler
@@ -263,6 +266,19 @@ def _ends(text: str, block: Block) -> Iterator[int]:
     for _, end in sentence_spans(text[block.start : block.end])[:-1]:
         before = next_cluster(text, before, block.start + end, block.end)
         yield before
+
+
+def _part(ruler: Ruler, block: Block, start: int, stop: int, tokens: int) -> int:
+    """Return where the next part ends of what does not fit. Of prose it is half a chunk, so that
+    others have room beside it."""
+    text = ruler.text
+    cut = partial(_cut, text, block, start, stop)
+    end = start
+    if block.kind not in ("table", "code"):
+        end = ruler.end(start, stop, tokens // 2, cut)
+    if end == start or not is_boundary(text, start, end):
+        end = ruler.end(start, stop, tokens, cut)
+    return trimmed(text, start, end)
 
 
 def _cut(text: str, block: Block, start: int, stop: int, limit: int) -> int:
