@@ -1,7 +1,7 @@
 """What do the five ways of dividing a document find, at one price in characters?
 
     python benchmarks/chunkers.py [--model MODEL_FOLDER --cache FOLDER] [--data FOLDER]
-        [--only NAME ...] [--questions N] [--threads 1]
+        [--only NAME ...] [--corpora NAME ...] [--questions N] [--threads 1]
 
 FOLDER (or the environment variable VADE_SHARED_DATA) holds `ret-chunking`: five corpora and 472
 questions with the excerpts that answer them (Smith & Troynikov 2024, "Evaluating chunking
@@ -23,6 +23,7 @@ import asyncio
 import csv
 import json
 import os
+import random
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -33,8 +34,7 @@ from typing import Any
 import numpy as np
 from bench_support import SCOPE, CountingHash, Model, opened_line, read, report, source
 from kept_states import open_kept
-from quality import drawn, interval
-from quality_sets import Question
+from quality import interval
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.embedders.e5_convert import ensure_model
@@ -42,6 +42,7 @@ from vademecum.app import App
 from vademecum.ingest.contextualize import CONTEXT_TOKENS
 from vademecum.model.passage import Passage
 from vademecum.model.query import Mode
+from vademecum.ports.chunker import VectorChunker
 from vademecum.retrieve.sections import in_sections
 
 RULES: Mapping[str, ChunkingRule] = {
@@ -53,6 +54,7 @@ RULES: Mapping[str, ChunkingRule] = {
     "parent 100 of 400": ChunkingRule(strategy="parent", size=100, section=400),
     "structure 400": ChunkingRule(strategy="structure", size=400),
 }
+CORPORA = ("chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts")
 FIRST = 5
 BUDGET = 4_000
 PASSAGES = 60
@@ -157,10 +159,10 @@ async def measured(
 def _before(rules: ChunkingRules, model: Model, corpora: Sequence[Path]) -> int:
     """Return how many texts were embedded so that the corpora could be divided."""
     chunker = rules.choose("default", "text/markdown")
-    wanted = getattr(chunker, "wanted", None)
-    if wanted is None:
+    if not isinstance(chunker, VectorChunker):
         return 0
-    return sum(len(wanted(read(path.read_bytes(), path.name), model)) for path in corpora)
+    documents = (read(path.read_bytes(), path.name) for path in corpora)
+    return sum(len(chunker.wanted(document, model)) for document in documents)
 
 
 async def _sizes(app: App, results: Sequence[Any]) -> tuple[list[int], list[int]]:
@@ -189,6 +191,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, help="where what the model gives is kept")
     parser.add_argument("--data", type=Path, default=os.environ.get("VADE_SHARED_DATA"))
     parser.add_argument("--only", nargs="+", choices=list(RULES), default=list(RULES))
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA)
     parser.add_argument("--questions", type=int, help="so many, instead of all")
     parser.add_argument("--threads", type=int, default=1)
     asked = parser.parse_args()
@@ -200,10 +203,9 @@ def _arguments() -> argparse.Namespace:
 
 async def _run(given: argparse.Namespace, model: Model, mode: Mode) -> list[dict[str, Any]]:
     every = questions(given.data)
-    names = drawn(
-        [Question(text=str(at), relevant={}) for at in range(len(every))], given.questions
-    )
-    asked = [every[int(one.text)] for one in names]
+    every = [one for one in every if one.uri.removesuffix(".md") in given.corpora]
+    count = min(given.questions or len(every), len(every))
+    asked = [every[at] for at in sorted(random.Random(0).sample(range(len(every)), count))]
     rows = []
     for name in given.only:
         began = time.perf_counter()

@@ -1,6 +1,5 @@
 """Are chunks exact, complete and within their limit, whatever the document and the chunker?"""
 
-import asyncio
 from collections.abc import Callable
 from typing import cast
 
@@ -16,11 +15,10 @@ from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.parsers.compose import Composer
 from vademecum.adapters.parsers.markdown import parse_markdown
 from vademecum.adapters.parsers.plain import parse_text
-from vademecum.ingest.embed import vectors_of
 from vademecum.model.chunk import Span
 from vademecum.model.document import Block, BlockKind, ParsedDocument
-from vademecum.ports.chunker import Chunker, VectorChunker
-from vademecum.testing.conformance_chunker import faults, section_faults, table_faults
+from vademecum.ports.chunker import Chunker
+from vademecum.testing.conformance_chunker import divided, faults, section_faults, table_faults
 from vademecum.testing.embedders import HashEmbedder
 from vademecum.text.normalise import clean
 
@@ -114,16 +112,8 @@ DOCUMENTS = st.one_of(
 )
 
 
-def divided(chunker: Chunker, document: ParsedDocument) -> list[Span]:
-    """Return the spans; a chunker that wants vectors gets them as ingestion gives them."""
-    if isinstance(chunker, VectorChunker):
-        wanted = chunker.wanted(document, TOKENIZER)
-        chunker = chunker.knowing(asyncio.run(vectors_of(wanted, HashEmbedder())))
-    return chunker.split(document, TOKENIZER)
-
-
 def check(document: ParsedDocument, name: str, tokens: int) -> None:
-    spans = divided(CHUNKERS[name](tokens), document)
+    spans = divided(CHUNKERS[name](tokens), document, TOKENIZER, HashEmbedder())
     overlaps = name in ("overlapping", "nearly the same")
     assert faults(document, spans, TOKENIZER, tokens=tokens, overlaps=overlaps) == []
     if name in BY_BLOCKS:
@@ -149,7 +139,7 @@ def test_any_document(name: str, document: ParsedDocument, tokens: int) -> None:
 def test_blocks_that_a_reader_placed_badly_lose_nothing(
     name: str, document: ParsedDocument, tokens: int
 ) -> None:
-    spans = divided(CHUNKERS[name](tokens), document)
+    spans = divided(CHUNKERS[name](tokens), document, TOKENIZER, HashEmbedder())
     # A reader's block may itself begin inside a cluster.
     found = faults(document, spans, TOKENIZER, tokens=tokens)
     assert [fault for fault in found if "cluster" not in fault] == []

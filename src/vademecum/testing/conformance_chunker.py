@@ -1,18 +1,32 @@
 """What is wrong with the spans that a chunker gave? Nothing may be, whatever the document."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import regex
 
+from vademecum.ingest.embed import vectors_of
 from vademecum.model.chunk import Span
 from vademecum.model.document import Block, ParsedDocument
-from vademecum.ports.embedder import Tokenizer
+from vademecum.ports.chunker import Chunker, VectorChunker
+from vademecum.ports.embedder import Embedder, Tokenizer
 
 _CLUSTER = regex.compile(r"\X")
 # A chunker may end a chunk after this many characters a token, were it inside a letter cluster.
 _FEWEST_CHARACTERS_A_TOKEN = 16
+
+
+def divided(
+    chunker: Chunker, document: ParsedDocument, tokenizer: Tokenizer, embedder: Embedder
+) -> list[Span]:
+    """Return the spans; a chunker that wants vectors gets the embedder's, as in ingestion. Not for
+    code that runs in an event loop."""
+    if isinstance(chunker, VectorChunker):
+        texts = chunker.wanted(document, tokenizer)
+        chunker = chunker.knowing(asyncio.run(vectors_of(texts, embedder)))
+    return chunker.split(document, tokenizer)
 
 
 def faults(

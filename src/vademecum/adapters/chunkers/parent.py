@@ -58,13 +58,14 @@ class ParentChunker:
             yield spans
             return
         sizes = [ruler.count(ruler.text[span.start : span.end]) for span in spans]
-        whole = sum(sizes)
-        aim = whole / -(-whole // self._section) if whole else self._section
+        left = sum(sizes)
         first, filled = 0, 0
         for at, size in enumerate(sizes):
+            aim = left / max(1, -(-left // self._section))
             # As near to the aim as a run comes: with this chunk, or without it.
             if at > first and (filled + size > self._section or filled + size - aim > aim - filled):
                 yield from self._fitting(spans[first:at], ruler)
+                left -= filled
                 first, filled = at, 0
             filled += size
         yield from self._fitting(spans[first:], ruler)

@@ -26,7 +26,7 @@ from vademecum.text.sentences import sentence_spans
 
 DEFAULT_TOKENS = 200
 # Shorter sentences go together with what follows: alone their vectors say little.
-_FEWEST = 16
+_FEWEST = 10
 # What one chunk more must gain. Of stretches that have nothing to do with one another each is worth
 # 1 alone and all together 1; so below 1 everything would stand alone, above it what is unlike
 # stays together until a difference pays for the border.
