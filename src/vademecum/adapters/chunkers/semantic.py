@@ -9,6 +9,7 @@ import numpy as np
 from vademecum.adapters.chunkers.blocks import ITEM, anywhere, fits, header_of, inside, sections
 from vademecum.adapters.chunkers.cut import (
     MOST_CHARACTERS_A_TOKEN,
+    PARTING,
     Headings,
     Ruler,
     is_boundary,
@@ -130,7 +131,10 @@ class SemanticChunker:
             yield held
 
     def _together(self, one: _Unit, other: _Unit, ruler: Ruler) -> _Unit | None:
-        size = ruler.count(ruler.text[one.start : other.end])
+        # Where a blank parts them, the tokens of both are those of each: see `Tokenizer`.
+        size = one.tokens + other.tokens
+        if ruler.text[one.end] not in PARTING:
+            size = ruler.count(ruler.text[one.start : other.end])
         if one.header_tokens + size > self._tokens:
             return None
         return replace(one, end=other.end, tokens=size)
@@ -147,13 +151,16 @@ class SemanticChunker:
             below = start >= block.header_end > block.start
             room = self._tokens - cost if below else self._tokens
             while start < end:
-                stop = end
-                if not fits(ruler, start, end, room):
+                stop, size = end, room + 1
+                if end - start <= MOST_CHARACTERS_A_TOKEN * room:
+                    size = ruler.count(text[start:end])
+                if size > room:
                     stop = _part(ruler, block, start, end, room)
+                    size = ruler.count(text[start:stop])
                 yield _Unit(
                     start=start,
                     end=stop,
-                    tokens=ruler.count(text[start:stop]),
+                    tokens=size,
                     header=header if below else "",
                     header_tokens=cost if below else 0,
                 )
@@ -264,7 +271,11 @@ def _ends(text: str, block: Block) -> Iterator[int]:
         return
     before = block.start
     for _, end in sentence_spans(text[block.start : block.end])[:-1]:
-        before = next_cluster(text, before, block.start + end, block.end)
+        place = block.start + end
+        # Most end between two ASCII characters, where nothing joins them (\r\n is no end).
+        if not text[place - 1 : place + 1].isascii():
+            place = next_cluster(text, before, place, block.end)
+        before = place
         yield before
 
 
