@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vademecum.adapters.chunkers.blocks import ITEM, anywhere, fits, header_of, inside, sections
 from vademecum.adapters.chunkers.cut import (
@@ -170,19 +171,18 @@ class SemanticChunker:
 
     def _mean(self, text: str, every: Sequence[Sequence[_Unit]]) -> FloatArray | None:
         """Return what all vectors of the document have in common, None where there are none."""
-        found = [
-            self._vectors[told]
-            for units in every
-            for one in units
-            if (told := text[one.start : one.end]) in self._vectors
-        ]
-        if not found:
+        count = 0
+        total: NDArray[np.float64] | None = None
+        for units in every:
+            for one in units:
+                vector = self._vectors.get(text[one.start : one.end])
+                if vector is not None:
+                    count += 1
+                    total = vector.astype(np.float64) if total is None else total + vector
+        if total is None:
             return None
-        share = len(found) / (len(found) + _MEAN_SHARE)
-        mean: FloatArray = (share * np.stack(found).mean(axis=0, dtype=np.float64)).astype(
-            np.float32
-        )
-        return mean
+        # The sum over n, of which n / (n + _MEAN_SHARE).
+        return (total / (count + _MEAN_SHARE)).astype(np.float32)
 
     def _divided(
         self, units: Sequence[_Unit], mean: FloatArray | None, ruler: Ruler
