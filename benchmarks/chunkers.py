@@ -137,8 +137,8 @@ async def measured(
         results = await line.app.ingest(
             [source(path.name, path.read_bytes()) for path in corpora], scope=SCOPE
         )
-        if unread := [result.uri for result in results if result.status != "ready"]:
-            sys.exit(f"{name}: {unread[0]} is not ready")
+        if unread := [result for result in results if result.status != "ready"]:
+            sys.exit(f"{name}: {unread[0].uri} is {unread[0].status}: {unread[0].reason}")
         lengths, tokens = await _sizes(line.app, results)
         scores = [score(one, await _found(line.app, one.text, mode)) for one in asked]
     low, high = interval([one.recall_4k for one in scores])

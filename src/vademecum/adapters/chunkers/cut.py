@@ -62,6 +62,13 @@ class Ruler:
         last = bisect_right(self._ends, end - self._start)
         return self._start + self._ends[last - tokens - 1] if last > tokens else self._start
 
+    def counted(self, start: int, end: int) -> int:
+        """Return the tokens of a stretch; where it begins the window that was last measured, and
+        ends at a blank, they are known already."""
+        if start == self._start and end < len(self.text) and self.text[end] in PARTING:
+            return bisect_right(self._ends, end - start)
+        return self.count(self.text[start:end])
+
     def _reach(self, start: int, stop: int, tokens: int) -> int:
         """Return the furthest end of a stretch from `start` with at most `tokens` tokens."""
         stop = min(stop, start + MOST_CHARACTERS_A_TOKEN * tokens)

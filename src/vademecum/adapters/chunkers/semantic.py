@@ -157,7 +157,7 @@ class SemanticChunker:
                     size = ruler.count(text[start:end])
                 if size > room:
                     stop = _part(ruler, block, start, end, room)
-                    size = ruler.count(text[start:stop])
+                    size = ruler.counted(start, stop)
                 yield _Unit(
                     start=start,
                     end=stop,
@@ -196,7 +196,7 @@ class SemanticChunker:
         while first < len(units):
             last = chosen[first]
             # Where no blank parts two units, they may have more tokens together than apart.
-            while last > first and not self._fit(units[first], units[last], ruler):
+            while last > first and not self._fit(units[first : last + 1], ruler):
                 last -= 1
             yield units[first : last + 1]
             first = last + 1
@@ -212,14 +212,18 @@ class SemanticChunker:
         centred: FloatArray = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > _SAME)
         return centred
 
-    def _fit(self, first: _Unit, last: _Unit, ruler: Ruler) -> bool:
-        return fits(ruler, first.start, last.end, self._tokens - first.header_tokens)
+    def _fit(self, run: Sequence[_Unit], ruler: Ruler) -> bool:
+        """Return whether units that fit by the sum of their tokens do so as one text."""
+        if all(ruler.text[one.end] in PARTING for one in run[:-1]):
+            return True
+        room = self._tokens - run[0].header_tokens
+        return fits(ruler, run[0].start, run[-1].end, room)
 
 
 def _lasts(units: Sequence[_Unit], tokens: int) -> list[int]:
     """Return for each unit the last one that a chunk which begins with it can hold."""
     lasts: list[int] = []
-    last, held = 0, 0
+    last, held = -1, 0
     for first, unit in enumerate(units):
         if last < first:
             last, held = first, unit.tokens
