@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from vademecum.adapters.chunkers.fixed import FixedChunker
+from vademecum.adapters.chunkers.parent import ParentChunker
 from vademecum.adapters.chunkers.recursive import RecursiveChunker
+from vademecum.adapters.chunkers.semantic import SemanticChunker
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.parsers.compose import Composer
 from vademecum.adapters.parsers.json_values import parse_json
@@ -53,14 +55,17 @@ def _check(data: bytes, read: Callable[[bytes], ParsedDocument]) -> None:
         StructureChunker(tokens),
         RecursiveChunker(tokens),
         FixedChunker(tokens, 0),
-        FixedChunker(tokens, tokens * (first // 4) // 64),
+        FixedChunker(tokens, tokens * (first // 6) // 43),
+        SemanticChunker(tokens),
+        ParentChunker(tokens),
     )
-    chunker = chunkers[first % 4]
-    spans = chunker.split(document, _TOKENIZER)
+    way = first % len(chunkers)
+    chunker = chunkers[way]
+    spans = conformance_chunker.divided(chunker, document, _TOKENIZER, HashEmbedder())
     found += conformance_chunker.faults(
-        document, spans, _TOKENIZER, tokens=tokens, overlaps=first % 4 == 3
+        document, spans, _TOKENIZER, tokens=tokens, overlaps=way == 3
     )
-    if first % 4 == 0:
+    if way in (0, 4, 5):
         found += conformance_chunker.table_faults(document, spans, _TOKENIZER, tokens=tokens)
     if found:
         raise AssertionError(f"{found[0]} by {chunker.fingerprint} in {document.text!r}")

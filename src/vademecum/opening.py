@@ -195,7 +195,9 @@ def chunking_rules(settings: Settings, window: int) -> ChunkingRules:
 
 
 def _rule(rule: ChunkingRuleSettings) -> ChunkingRule:
-    return ChunkingRule(strategy=rule.strategy, size=rule.size, overlap=rule.overlap)
+    return ChunkingRule(
+        strategy=rule.strategy, size=rule.size, overlap=rule.overlap, section=rule.section
+    )
 
 
 def open_reranker(settings: Settings) -> HttpReranker | CrossEncoder | None:

@@ -9,7 +9,9 @@ import pytest
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.chunkers.fixed import FixedChunker
+from vademecum.adapters.chunkers.parent import ParentChunker
 from vademecum.adapters.chunkers.recursive import RecursiveChunker
+from vademecum.adapters.chunkers.semantic import SemanticChunker
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.parsers.markdown import parse_markdown
 from vademecum.adapters.parsers.plain import parse_text
@@ -18,6 +20,7 @@ from vademecum.model.chunk import Span
 from vademecum.model.document import ParsedDocument
 from vademecum.ports.chunker import Chunker
 from vademecum.settings import load
+from vademecum.testing.conformance_chunker import divided as spans_of
 from vademecum.testing.conformance_chunker import faults, table_faults
 from vademecum.testing.embedders import HashEmbedder
 
@@ -33,8 +36,10 @@ def parted(tokens: int) -> Chunker:
     return FixedChunker(tokens, 0)
 
 
-every = pytest.mark.parametrize("make", [StructureChunker, RecursiveChunker, parted, overlapping])
-lossless = pytest.mark.parametrize("make", [StructureChunker, RecursiveChunker, parted])
+LOSSLESS = [StructureChunker, RecursiveChunker, parted, SemanticChunker, ParentChunker]
+EVERY = [*LOSSLESS, overlapping]
+every = pytest.mark.parametrize("make", EVERY)
+lossless = pytest.mark.parametrize("make", LOSSLESS)
 
 
 def parsed(text: str, kind: str = "text") -> ParsedDocument:
@@ -45,7 +50,7 @@ def parsed(text: str, kind: str = "text") -> ParsedDocument:
 def divided(chunker: Chunker, text: str, tokens: int, kind: str = "text") -> list[str]:
     """Return the chunks, after checking what must hold for every text."""
     document = parsed(text, kind)
-    spans = chunker.split(document, TOKENIZER)
+    spans = spans_of(chunker, document, TOKENIZER, HashEmbedder())
     overlaps = isinstance(chunker, FixedChunker)
     assert faults(document, spans, TOKENIZER, tokens=tokens, overlaps=overlaps) == []
     return [document.text[span.start : span.end] for span in spans]
@@ -153,12 +158,13 @@ def _table(rows: int, names: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def test_ch_12_a_table_is_cut_between_rows_and_keeps_its_names() -> None:
+@pytest.mark.parametrize("make", [StructureChunker, SemanticChunker, ParentChunker])
+def test_ch_12_a_table_is_cut_between_rows_and_keeps_its_names(make: Make) -> None:
     names = ["| gate | time |", "|------|------|"]
     text = f"# Gates\n\nWhen the gates open.\n\n{_table(40, names)}\n\nWords after it.\n"
     document = parsed(text, "markdown")
     size = TOKENIZER.count(_table(10, names))
-    spans = StructureChunker(size).split(document, TOKENIZER)
+    spans = spans_of(make(size), document, TOKENIZER, HashEmbedder())
     assert faults(document, spans, TOKENIZER, tokens=size) == []
     assert table_faults(document, spans, TOKENIZER, tokens=size) == []
     in_table = [span for span in spans if span.header]
@@ -195,22 +201,23 @@ def test_ch_13_no_letter_is_cut(text: str, make: Make) -> None:
 )  # fmt: skip
 def test_ch_14_a_line_without_an_end_is_cut(text: str, tokens: int, make: Make) -> None:
     started = time.process_time()
-    spans = make(tokens).split(parsed(text), TOKENIZER)
+    spans = make(tokens).split(parsed(text), TOKENIZER)  # without an embedder's time
     assert time.process_time() - started < 2
     assert len(spans) > 1
     assert max(TOKENIZER.count(text[span.start : span.end]) for span in spans) <= tokens
 
 
+@pytest.mark.parametrize("make", [StructureChunker, SemanticChunker, ParentChunker])
 @pytest.mark.parametrize("text", ["a" * 5_000_000, '"value", ' * 555_000], ids=["letters", "json"])
-def test_ch_14_five_megabytes_take_two_seconds(text: str) -> None:
+def test_ch_14_five_megabytes_take_two_seconds(text: str, make: Make) -> None:
     document = parsed(text)
     started = time.process_time()
     TOKENIZER.ends(text)
     passes = time.process_time() - started
     started = time.process_time()
-    StructureChunker(200).split(document, TOKENIZER)
+    make(200).split(document, TOKENIZER)
     # On a machine that is busy or slow, a few times what it takes to find the tokens.
-    assert time.process_time() - started < max(2, 4 * passes)
+    assert time.process_time() - started < max(2, (8 if make is SemanticChunker else 4) * passes)
 
 
 @pytest.mark.parametrize("chunker", [RecursiveChunker(3), FixedChunker(3, 0), FixedChunker(3, 2)])
@@ -240,7 +247,7 @@ def test_ch_16_a_separator_is_literal() -> None:
         RecursiveChunker(3, separators=[[""]])
 
 
-@pytest.mark.parametrize("make", [StructureChunker, RecursiveChunker])
+@pytest.mark.parametrize("make", [StructureChunker, RecursiveChunker, SemanticChunker])
 @pytest.mark.parametrize(("mark", "word"), [("。", "门票在演出前七天可以退款"), ("।", "टिकट फिर्ता हुन्छ"),
                                             ("！", "门票可以退款"), ("？", "门票可以退款")])  # fmt: skip
 def test_ch_17_sentences_end_in_every_script(mark: str, word: str, make: Make) -> None:
@@ -271,5 +278,5 @@ def test_ch_18_short_and_blank_texts(text: str, count: int, kind: str, make: Mak
 def test_ch_19_chinese_is_counted(make: Make) -> None:
     text = "门票在演出前七天可以退款。" * 923
     document = parsed(text)
-    spans: list[Span] = make(400).split(document, TOKENIZER)
+    spans: list[Span] = spans_of(make(400), document, TOKENIZER, HashEmbedder())
     assert max(TOKENIZER.count(text[span.start : span.end]) for span in spans) <= 400

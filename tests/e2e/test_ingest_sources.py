@@ -91,7 +91,7 @@ def test_another_chunker_divides_otherwise_and_says_what_it_could_not_do(
     assert second["revision"] == 2
     assert second["chunks"] < first["chunks"]
     assert any("800 tokens were asked for" in warning for warning in second["warnings"])
-    vade.fails("ingest", str(path), "--chunker", "semantic", status=2, code="usage")
+    vade.fails("ingest", str(path), "--chunker", "round", status=2, code="usage")
 
 
 def test_words_that_do_not_go_together_are_refused(vade: Any, folder: Path) -> None:

@@ -8,19 +8,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vademecum.adapters.chunkers.fixed import FixedChunker
+from vademecum.adapters.chunkers.parent import ParentChunker
 from vademecum.adapters.chunkers.recursive import RecursiveChunker
+from vademecum.adapters.chunkers.semantic import SemanticChunker
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.embedders.e5_convert import ensure_model
 from vademecum.adapters.embedders.e5_tokenizer import E5Tokenizer
 from vademecum.adapters.parsers.markdown import parse_markdown
 from vademecum.adapters.parsers.plain import parse_text
 from vademecum.ports.chunker import Chunker
-from vademecum.testing.conformance_chunker import faults, table_faults
+from vademecum.testing.conformance_chunker import divided, faults, table_faults
+from vademecum.testing.embedders import HashEmbedder
 
 CHUNKERS: dict[str, Callable[[int], Chunker]] = {
     "structure": StructureChunker,
     "recursive": RecursiveChunker,
     "fixed": lambda tokens: FixedChunker(tokens, tokens // 5),
+    "semantic": SemanticChunker,
+    "parent": ParentChunker,
 }
 PIECES = (
     *" \n\t.,;#|->*`éß\u3000\xa0\u200b\u200d\x1f\u0301\u2581",
@@ -65,9 +70,9 @@ def test_any_text(
 ) -> None:
     read = parse_markdown if markdown else parse_text
     document = read(text.encode(errors="ignore"), "a", "text/plain")
-    spans = CHUNKERS[name](tokens).split(document, tokenizer)
+    spans = divided(CHUNKERS[name](tokens), document, tokenizer, HashEmbedder())
     assert faults(document, spans, tokenizer, tokens=tokens, overlaps=name == "fixed") == []
-    if name == "structure":
+    if name in ("structure", "semantic", "parent"):
         assert table_faults(document, spans, tokenizer, tokens=tokens) == []
 
 

@@ -8,7 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from vademecum.adapters.chunkers.fixed import FixedChunker
+from vademecum.adapters.chunkers.parent import ParentChunker
 from vademecum.adapters.chunkers.recursive import RecursiveChunker
+from vademecum.adapters.chunkers.semantic import SemanticChunker
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.parsers.compose import Composer
 from vademecum.adapters.parsers.markdown import parse_markdown
@@ -16,7 +18,7 @@ from vademecum.adapters.parsers.plain import parse_text
 from vademecum.model.chunk import Span
 from vademecum.model.document import Block, BlockKind, ParsedDocument
 from vademecum.ports.chunker import Chunker
-from vademecum.testing.conformance_chunker import faults, table_faults
+from vademecum.testing.conformance_chunker import divided, faults, section_faults, table_faults
 from vademecum.testing.embedders import HashEmbedder
 from vademecum.text.normalise import clean
 
@@ -27,7 +29,10 @@ CHUNKERS: dict[str, Callable[[int], Chunker]] = {
     "fixed": lambda tokens: FixedChunker(tokens, 0),
     "overlapping": lambda tokens: FixedChunker(tokens, tokens // 3),
     "nearly the same": lambda tokens: FixedChunker(tokens, tokens - 1),
+    "semantic": SemanticChunker,
+    "parent": ParentChunker,
 }
+BY_BLOCKS = ("structure", "semantic", "parent")
 PIECES = (
     *"ab é́\u200d️\n\t.!?।。,#|->*`\u3000\xa0\u200b\u0600\ufdfa",
     "नेपाली ",
@@ -108,11 +113,13 @@ DOCUMENTS = st.one_of(
 
 
 def check(document: ParsedDocument, name: str, tokens: int) -> None:
-    spans = CHUNKERS[name](tokens).split(document, TOKENIZER)
+    spans = divided(CHUNKERS[name](tokens), document, TOKENIZER, HashEmbedder())
     overlaps = name in ("overlapping", "nearly the same")
     assert faults(document, spans, TOKENIZER, tokens=tokens, overlaps=overlaps) == []
-    if name == "structure":
+    if name in BY_BLOCKS:
         assert table_faults(document, spans, TOKENIZER, tokens=tokens) == []
+    if name == "parent":
+        assert section_faults(document, spans, TOKENIZER, tokens=4 * tokens) == []
 
 
 @pytest.mark.parametrize("name", CHUNKERS)
@@ -126,12 +133,13 @@ def test_any_document(name: str, document: ParsedDocument, tokens: int) -> None:
     check(document, name, tokens)
 
 
+@pytest.mark.parametrize("name", BY_BLOCKS)
 @settings(max_examples=300, deadline=None)
 @given(document=scattered(), tokens=SIZES)
 def test_blocks_that_a_reader_placed_badly_lose_nothing(
-    document: ParsedDocument, tokens: int
+    name: str, document: ParsedDocument, tokens: int
 ) -> None:
-    spans = StructureChunker(tokens).split(document, TOKENIZER)
+    spans = divided(CHUNKERS[name](tokens), document, TOKENIZER, HashEmbedder())
     # A reader's block may itself begin inside a cluster.
     found = faults(document, spans, TOKENIZER, tokens=tokens)
     assert [fault for fault in found if "cluster" not in fault] == []

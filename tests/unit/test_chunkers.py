@@ -7,7 +7,9 @@ import pytest
 
 from vademecum.adapters.chunkers.cut import first_blank
 from vademecum.adapters.chunkers.fixed import FixedChunker
+from vademecum.adapters.chunkers.parent import ParentChunker
 from vademecum.adapters.chunkers.recursive import RecursiveChunker
+from vademecum.adapters.chunkers.semantic import SemanticChunker
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.adapters.parsers.compose import Composer
 from vademecum.adapters.parsers.markdown import parse_markdown
@@ -176,47 +178,64 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "chunker"),
-    [
-        *((name, StructureChunker()) for name in TEXTS),
-        *((name, RecursiveChunker()) for name in ("words", "han", "marks")),
-        *((name, FixedChunker()) for name in ("letters", "emoji", "blanks")),
-    ],
-    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+by_blocks = pytest.mark.parametrize(
+    "chunker",
+    [StructureChunker(), SemanticChunker(), ParentChunker()],
+    ids=lambda chunker: type(chunker).__name__,
 )
-def test_any_text_takes_a_few_times_what_their_tokens_take(name: str, chunker: Chunker) -> None:
+
+
+@pytest.mark.parametrize(
+    ("name", "chunker", "most"),
+    [
+        *((name, StructureChunker(), 5) for name in TEXTS),
+        # Each sentence is looked at by itself, and embedding it takes a thousand times that.
+        *((name, SemanticChunker(), 40) for name in TEXTS),
+        *((name, ParentChunker(), 5) for name in TEXTS),
+        *((name, RecursiveChunker(), 5) for name in ("words", "han", "marks")),
+        *((name, FixedChunker(), 5) for name in ("letters", "emoji", "blanks")),
+    ],
+    ids=lambda value: str(value) if isinstance(value, str | int) else type(value).__name__,
+)
+def test_any_text_takes_a_few_times_what_their_tokens_take(
+    name: str, chunker: Chunker, most: int
+) -> None:
     document = parsed(TEXTS[name])
     passes = _seconds(lambda: TOKENIZER.ends(document.text))
     spans: list[Span] = []
     seconds = _seconds(lambda: spans.extend(chunker.split(document, TOKENIZER)))
     assert spans[-1].end == len(document.text.rstrip())
-    assert seconds < max(0.6, 5 * passes)
+    assert seconds < max(0.6, most * passes)
 
 
+@by_blocks
 @pytest.mark.parametrize("kind", ["list", "code", "table", "paragraph"])
 @pytest.mark.parametrize("piece", ["\n", "\n ", "- \n", "x\n\n\n", " .", "\n\u3000"])
-def test_blanks_in_any_block_take_no_square_of_time(kind: BlockKind, piece: str) -> None:
+def test_blanks_in_any_block_take_no_square_of_time(
+    kind: BlockKind, piece: str, chunker: Chunker
+) -> None:
     text = "a" + piece * 300_000 + "b"
     block = Block(kind=kind, start=0, end=len(text), level=0, heading_path=())
     document = dataclasses.replace(parsed("a"), text=text, blocks=(block,))
-    assert _seconds(lambda: StructureChunker().split(document, TOKENIZER)) < 3
+    assert _seconds(lambda: chunker.split(document, TOKENIZER)) < 3
 
 
-def test_a_million_headings_take_seconds() -> None:
+@by_blocks
+def test_a_million_headings_take_seconds(chunker: Chunker) -> None:
     text = "\n".join(["name"] * 1_000_000)
     blocks = tuple(
         Block(kind="heading", start=at, end=at + 4, level=1, heading_path=(f"name {at}",))
         for at in range(0, len(text), 5)
     )
     document = dataclasses.replace(parsed("a"), text=text, blocks=blocks)
-    assert _seconds(lambda: StructureChunker().split(document, TOKENIZER)) < 6
+    assert _seconds(lambda: chunker.split(document, TOKENIZER)) < 12
 
 
-def test_time_grows_with_the_text_and_not_with_its_square() -> None:
+@by_blocks
+def test_time_grows_with_the_text_and_not_with_its_square(chunker: Chunker) -> None:
     def seconds(size: int) -> float:
         document = parsed("foo  bar,baz " * size)
-        return _seconds(lambda: StructureChunker(200).split(document, TOKENIZER))
+        return _seconds(lambda: chunker.split(document, TOKENIZER))
 
     seconds(1_000)
     small, large = seconds(10_000), seconds(80_000)

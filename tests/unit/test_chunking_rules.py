@@ -26,6 +26,10 @@ RULES = ChunkingRules(
         ("default", "application/of-no-name", "recursive", "recursive-1/200"),
         ("faq", "text/plain", "fixed", "fixed-1/100/18"),
         ("default", "text/plain", "fixed", "fixed-1/400/75"),
+        ("default", "text/plain", "semantic", "semantic-1/200"),
+        ("faq", PDF, "semantic", "semantic-1/300"),
+        ("default", "text/plain", "parent", "parent-1/100/400/structure-2/100"),
+        ("default", PDF, "parent", "parent-1/300/1200/structure-2/300"),
     ],
 )
 def test_the_special_rule_goes_before_the_general_one(
@@ -65,7 +69,8 @@ def test_a_fingerprint_changes_with_every_rule_that_may_divide_otherwise() -> No
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"default": ChunkingRule(strategy="semantic")}, "There is no chunker semantic"),
+        ({"default": ChunkingRule(strategy="round")}, "There is no chunker round"),
+        ({"default": ChunkingRule(strategy="parent", size=100, section=99)}, r"section is 99"),
         ({"default": ChunkingRule(size=7)}, r"chunking\.size is 7"),
         ({"types": {"csv": ChunkingRule(size=-1)}}, r"chunking\.types\.csv\.size is -1"),
         ({"types": {"word": ChunkingRule()}}, r"chunking\.types\.word names no document type"),
@@ -80,8 +85,8 @@ def test_a_rule_that_cannot_be_is_refused_when_it_is_read(
 
 
 def test_an_asked_chunker_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(InvalidSetting, match="no chunker semantic"):
-        RULES.choose("default", PDF, "semantic")
+    with pytest.raises(InvalidSetting, match="no chunker round"):
+        RULES.choose("default", PDF, "round")
 
 
 def test_each_type_has_one_plain_name() -> None:

@@ -118,16 +118,18 @@ async def ingested(
     *,
     fault: Fault | None = None,
     every: Fault | None = None,
+    rule: ChunkingRule = ChunkingRule(size=20),  # noqa: B008 - a constant
+    embedder: HashEmbedder | None = None,
 ) -> OneRevision:
     """`fault` strikes the first call of the embedder, `every` each one."""
     faults = dict.fromkeys(range(1, 99), every) if every else {1: fault} if fault else None
-    embedder = HashEmbedder(faults=faults)
+    embedder = embedder or HashEmbedder(faults=faults)
     blob = OneBlob(content)
     parts = IngestParts(
         revisions=revisions,
         blobs=blob,
         parser=blob,
-        chunking=ChunkingRules(ChunkingRule(size=20), window=400),
+        chunking=ChunkingRules(rule, window=400),
         tokenizer=embedder,
         embedder=embedder,
         encoder=embedder,
@@ -237,3 +239,56 @@ async def test_no_task_outlives_the_work() -> None:
     with pytest.raises(ProviderAway):
         await ingested(OneRevision(), fault=Fault(error=ProviderAway("away")))
     assert asyncio.all_tasks() == before
+
+
+SEMANTIC = ChunkingRule(strategy="semantic", size=200)
+TWO_SUBJECTS = (
+    b"The lift to the upper gallery is slow and the lift is old. Whoever needs the lift to the"
+    b" gallery rings at the old lift door. The upper lift door of the gallery is repaired once a"
+    b" year. Lentil soup is cooked with onions and cumin for an hour. Cumin and onions make the"
+    b" lentil soup taste of more than lentil. An hour later the soup with onions and lentil is eaten."
+)
+
+
+async def test_sentences_are_embedded_before_a_text_is_divided_by_them() -> None:
+    embedder = HashEmbedder()
+    published = (
+        await ingested(OneRevision(), TWO_SUBJECTS, rule=SEMANTIC, embedder=embedder)
+    ).published
+    assert published is not None
+    sentences, chunks = embedder.calls
+    assert len(sentences.texts) == 6
+    assert all(text.startswith("passage: ") for text in sentences.texts)
+    assert [chunk.text[:8] for chunk in published.chunks] == ["The lift", "Lentil s"]
+    assert (published.new_chunks, published.embedded, len(chunks.texts)) == (2, 2, 2)
+
+
+async def test_a_sentence_that_cannot_be_embedded_costs_only_itself() -> None:
+    embedder = HashEmbedder(broken="rings")
+    published = (
+        await ingested(OneRevision(), TWO_SUBJECTS, rule=SEMANTIC, embedder=embedder)
+    ).published
+    assert published is not None
+    assert "".join(chunk.text for chunk in published.chunks).count(".") == 6
+    assert any("Lentil" in chunk.text and "lift" not in chunk.text for chunk in published.chunks)
+    assert len(published.unembedded) == 1
+
+
+async def test_a_provider_that_is_away_while_sentences_are_embedded_is_tried_again() -> None:
+    away = Fault(error=ProviderAway("away", hint="wait"))
+    with pytest.raises(ProviderAway):
+        await ingested(OneRevision(), TWO_SUBJECTS, rule=SEMANTIC, fault=away)
+    given_up = await ingested(
+        OneRevision(attempts=MOST_ATTEMPTS), TWO_SUBJECTS, rule=SEMANTIC, every=away
+    )
+    assert given_up.ended is not None
+    assert given_up.ended[0] == State.FAILED
+
+
+async def test_chunks_of_sections_are_published_with_them() -> None:
+    rule = ChunkingRule(strategy="parent", size=20, section=200)
+    published = (await ingested(OneRevision(), TWO_SUBJECTS, rule=rule)).published
+    assert published is not None
+    whole = (0, len(TWO_SUBJECTS))
+    assert [chunk.section for chunk in published.chunks] == [whole] * len(published.chunks)
+    assert len(published.chunks) > 1

@@ -35,6 +35,7 @@ from vademecum.model.principal import Scope
 from vademecum.model.query import Ask, Query
 from vademecum.retrieve.pipeline import retrieve
 from vademecum.retrieve.rewrite import StandAlone, stand_alone, with_turn_before
+from vademecum.retrieve.sections import in_sections
 from vademecum.text.people.commands import read_command
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
@@ -110,13 +111,14 @@ async def _afresh(
     texts = _texts(asked, ask, talk.past, meant)
     forgone: list[str] = []
     searches, recall = await _found(parts, scope, ask, talk, meant, texts, forgone)
-    timings["retrieve"] = 1000 * (clock.monotonic() - searching)
-    passages = _merged(searches)
-    yield Retrieved(passages=passages)
-
     sight = Sight(
         store=parts.retrieve.store, scope=scope, as_of=ask.as_of, seconds=parts.talk.seconds
     )
+    read = await in_sections(sight.store, scope, searches, ask.as_of, sight.seconds)
+    timings["retrieve"] = 1000 * (clock.monotonic() - searching)
+    passages = _merged(read)
+    yield Retrieved(passages=passages)
+
     draft.degraded += [part for search in searches for part in search.degraded] + forgone
     writing = clock.monotonic()
     mode: AnswerMode = "extractive"
@@ -132,9 +134,9 @@ async def _afresh(
         mode = "extractive"
         # What goes on with an earlier question is quoted for as it was searched for.
         wanted = asked if meant.how == "typed" else texts
-        async for checked in extracted(parts, wanted, searches, draft, sight, talk.language):
+        async for checked in extracted(parts, wanted, read, draft, sight, talk.language):
             yield checked
-    lost = await sight.lost(passage.source.chunk.id for passage in passages)
+    lost = await sight.lost(found.source.chunk.id for s in searches for found in s.passages)
     passages, searches = still_seen(draft, passages, searches, lost)
     timings["write"] = 1000 * (clock.monotonic() - writing)
     timings["total"] = 1000 * (clock.monotonic() - started)

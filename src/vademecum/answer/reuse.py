@@ -96,7 +96,7 @@ async def look_for(
 async def _seen(parts: ReuseParts, scope: Scope, ask: Ask, kept: KeptAnswer) -> Again | None:
     """Return a kept answer with its passages; None where one of them cannot be read any more."""
     ids = [item for item, _, _ in kept.found]
-    confirming = parts.documents.confirm(scope, ids, ask.as_of)
+    confirming = parts.documents.confirm(scope, ids, ask.as_of, sections=True)
     confirmed = await answered(confirming, parts.seconds)
     if len(confirmed) < len(ids):
         return None

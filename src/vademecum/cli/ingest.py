@@ -62,7 +62,7 @@ def ingest(
         str | None, Option("--language", metavar="CODE", help="of all of them, like pt")
     ] = None,
     chunker: Annotated[
-        str | None, Option("--chunker", metavar="NAME", help="structure, fixed or recursive")
+        str | None, Option("--chunker", metavar="NAME", help=", ".join(STRATEGIES))
     ] = None,
     uri: Annotated[str | None, Option("--uri", help="the name of what stdin gives")] = None,
     records: Annotated[

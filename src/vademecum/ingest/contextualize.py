@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from vademecum.model.chunk import Chunk, Span
+from vademecum.model.chunk import Chunk, Span, on_pages
 from vademecum.model.document import ParsedDocument
 from vademecum.model.ids import ChunkId, new_uuid
 from vademecum.ports.embedder import Tokenizer
@@ -36,6 +36,7 @@ def contextualize(
     for ordinal, span in enumerate(spans):
         text = parsed.text[span.start : span.end]
         line = context_line(title, span.heading_path, tokenizer)
+        first, last, breaks = on_pages(parsed.page_starts, span.start, span.end)
         chunks.append(
             Chunk(
                 id=ChunkId(new_uuid()),
@@ -46,10 +47,11 @@ def contextualize(
                 context="\n".join(filter(None, (line, span.header))),
                 tokens=tokenizer.count(text),
                 heading_path=span.heading_path,
-                page_start=parsed.page_at(span.start),
-                page_end=parsed.page_at(span.end - 1),
-                page_breaks=tuple(p for p in parsed.page_starts if span.start < p < span.end),
+                page_start=first,
+                page_end=last,
+                page_breaks=breaks,
                 language=detect(text, prior),
+                section=span.section,
             )
         )
     return chunks

@@ -1,13 +1,14 @@
 """Which vectors and token states does a document need, and are they whole?"""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, TextTooLong
-from vademecum.model.embedding import Encoded, check_vectors
+from vademecum.model.embedding import Encoded, FloatArray, check_vectors
 from vademecum.ports.embedder import Embedder, TokenEncoder, is_one_model
 from vademecum.rank.maxsim import packed_signs
 
@@ -42,6 +43,9 @@ class Encoders:
     encoder: TokenEncoder
 
 
+_Encode = Callable[[Sequence[Passage]], Awaitable[list[Encoded]]]
+
+
 async def embed_missing(
     passages: Sequence[Passage], known: Mapping[str, Encoded], encoders: Encoders
 ) -> Embedded:
@@ -52,12 +56,31 @@ async def embed_missing(
     is found, which costs only itself; where no text at all has a vector, the embedder is at fault.
     Raises: EmbeddingInvalid then, and what else `Embedder.embed` raises.
     """
+    return await _embed_missing(passages, known, partial(_encode, encoders))
+
+
+async def vectors_of(texts: Sequence[str], embedder: Embedder) -> dict[str, FloatArray]:
+    """Return the vector of each of a document's texts, but of those that cannot be embedded. The
+    batches depend on the texts alone, so that the same document always gets the same vectors.
+
+    Raises: as `embed_missing`.
+    """
+    passages = [Passage(text=text, language="") for text in texts]
+    embedded = await _embed_missing(passages, {}, partial(_vectors, embedder))
+    return {
+        text: row.vector for text, row in zip(texts, embedded.rows, strict=True) if row is not None
+    }
+
+
+async def _embed_missing(
+    passages: Sequence[Passage], known: Mapping[str, Encoded], encode: _Encode
+) -> Embedded:
     missing = {p.text: p for p in passages if p.text not in known}
     ordered = sorted(missing.values(), key=lambda p: (-len(p.text), p.text))
     found = dict(known)
     reasons: dict[str, EmbeddingInvalid | TextTooLong] = {}
     for start in range(0, len(ordered), BATCH):
-        await _embed(ordered[start : start + BATCH], encoders, found, reasons)
+        await _embed(ordered[start : start + BATCH], encode, found, reasons)
         await asyncio.sleep(0)  # an embedder that never waits must not stop everything else
     if reasons and not found:
         raise next(iter(reasons.values()))
@@ -70,24 +93,30 @@ async def embed_missing(
 
 async def _embed(
     passages: Sequence[Passage],
-    encoders: Encoders,
+    encode: _Encode,
     found: dict[str, Encoded],
     reasons: dict[str, EmbeddingInvalid | TextTooLong],
 ) -> None:
     try:
-        rows = await _encode(passages, encoders)
+        rows = await encode(passages)
     except (EmbeddingInvalid, TextTooLong) as error:
         if len(passages) == 1:
             reasons[passages[0].text] = error
             return
         middle = len(passages) // 2
-        await _embed(passages[:middle], encoders, found, reasons)
-        await _embed(passages[middle:], encoders, found, reasons)
+        await _embed(passages[:middle], encode, found, reasons)
+        await _embed(passages[middle:], encode, found, reasons)
     else:
         found.update(zip((p.text for p in passages), rows, strict=True))
 
 
-async def _encode(passages: Sequence[Passage], encoders: Encoders) -> list[Encoded]:
+async def _vectors(embedder: Embedder, passages: Sequence[Passage]) -> list[Encoded]:
+    rows = await embedder.embed([p.text for p in passages], "passage")
+    check_vectors(rows, count=len(passages), dimension=embedder.space.dimension)
+    return [Encoded(vector=row, signs=None) for row in rows]
+
+
+async def _encode(encoders: Encoders, passages: Sequence[Passage]) -> list[Encoded]:
     texts = [p.text for p in passages]
     embedder, encoder = encoders.embedder, encoders.encoder
     own = is_one_model(embedder, encoder)

@@ -22,13 +22,13 @@ from vademecum.failpoint import step
 from vademecum.ingest.accept import storable
 from vademecum.ingest.analyse import keyword_rows
 from vademecum.ingest.contextualize import contextualize
-from vademecum.ingest.embed import Encoders, Passage, embed_missing
+from vademecum.ingest.embed import Encoders, Passage, embed_missing, vectors_of
 from vademecum.model.chunk import Chunk
 from vademecum.model.document import ParsedDocument, State
 from vademecum.model.ids import RevisionId, Tenant
 from vademecum.model.index import IndexGeneration
 from vademecum.ports.blobs import BlobStore
-from vademecum.ports.chunker import Chunking
+from vademecum.ports.chunker import Chunker, Chunking, VectorChunker
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.parser import Parser
 from vademecum.ports.store import Claim, Publication, RevisionStore
@@ -102,7 +102,8 @@ async def _ingest(parts: IngestParts, claim: Claim) -> None:
         await parts.revisions.finish(claim, state, reason, parsed)
         return
     with step("split"):
-        language, chunks, notes = await asyncio.to_thread(_split, parts, claim, parsed)
+        chunker = await _chunker(parts, claim, parsed)
+        language, chunks = await asyncio.to_thread(_split, parts, claim, parsed, chunker)
         rows = await asyncio.to_thread(
             keyword_rows, chunks, claim.tenant, parts.generation.average_length
         )
@@ -113,7 +114,7 @@ async def _ingest(parts: IngestParts, claim: Claim) -> None:
     await parts.revisions.publish(
         claim,
         Publication(
-            parsed=replace(parsed, warnings=(*parsed.warnings, *notes)),
+            parsed=replace(parsed, warnings=(*parsed.warnings, *chunker.notes)),
             language=language,
             chunks=chunks,
             encoded=embedded.rows,
@@ -140,16 +141,23 @@ async def _parse(parts: IngestParts, claim: Claim) -> ParsedDocument | None:
     return None
 
 
+async def _chunker(parts: IngestParts, claim: Claim, parsed: ParsedDocument) -> Chunker:
+    """Return the document's chunker; one that divides by vectors has them already."""
+    chunker = parts.chunking.choose(claim.collection, parsed.media_type, claim.chunker)
+    if not isinstance(chunker, VectorChunker):
+        return chunker
+    texts = await asyncio.to_thread(chunker.wanted, parsed, parts.tokenizer)
+    return chunker.knowing(await vectors_of(texts, parts.embedder))
+
+
 def _split(
-    parts: IngestParts, claim: Claim, parsed: ParsedDocument
-) -> tuple[str, list[Chunk], tuple[str, ...]]:
+    parts: IngestParts, claim: Claim, parsed: ParsedDocument, chunker: Chunker
+) -> tuple[str, list[Chunk]]:
     sample = parsed.text[:_LANGUAGE_SAMPLE]
     language = claim.language or parsed.language or detect(sample)
-    chunker = parts.chunking.choose(claim.collection, parsed.media_type, claim.chunker)
     spans = chunker.split(parsed, parts.tokenizer)
     title = claim.title or parsed.title
-    chunks = contextualize(parsed, spans, title, language, parts.tokenizer)
-    return language, chunks, chunker.notes
+    return language, contextualize(parsed, spans, title, language, parts.tokenizer)
 
 
 @contextlib.asynccontextmanager

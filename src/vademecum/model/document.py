@@ -1,6 +1,6 @@
 """What is a document, what was read from it, and in which state is it?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -106,9 +106,15 @@ class ParsedDocument:
 
     def page_at(self, offset: int) -> int | None:
         """Return the page, counted from 1, that holds the code point at `offset`."""
-        if not self.page_starts:
-            return None
-        return max(1, sum(start <= offset for start in self.page_starts))
+        return page_of(self.page_starts, offset)
+
+
+def page_of(page_starts: Sequence[int], offset: int) -> int | None:
+    """Return the page, counted from 1, that holds the code point at `offset` of a text whose pages
+    begin at `page_starts`; None where it has none."""
+    if not page_starts:
+        return None
+    return max(1, sum(start <= offset for start in page_starts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,11 @@
 """How is a document's text divided?"""
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
 
 from vademecum.model.chunk import Span
 from vademecum.model.document import ParsedDocument
+from vademecum.model.embedding import FloatArray
 from vademecum.ports.embedder import Tokenizer
 
 
@@ -25,8 +27,23 @@ class Chunker(Protocol):
         they cover every non-blank character, none passes the chunker's token limit.
 
         Only a chunk of a single code point may have more tokens. A letter cluster is cut only
-        where it alone passes the limit.
+        where it alone passes the limit. Spans that name a section lie in it; sections do not
+        overlap, and spans of one are neighbours.
         """
+        ...
+
+
+@runtime_checkable
+class VectorChunker(Chunker, Protocol):
+    """A chunker that divides by vectors of the text's parts. Whoever calls it embeds them."""
+
+    def wanted(self, document: ParsedDocument, tokenizer: Tokenizer) -> list[str]:
+        """Return the texts whose vectors it wants, each once, none blank, none over its limit."""
+        ...
+
+    def knowing(self, vectors: Mapping[str, FloatArray]) -> Chunker:
+        """Return the chunker that divides by these vectors, each of shape (d,) and norm 1, by text.
+        One that is lacking is like no other."""
         ...
 
 

@@ -137,10 +137,16 @@ class DocumentStore(Protocol):
     async def history(self, scope: Scope, document_id: DocumentId) -> list[Revision]: ...
 
     async def confirm(
-        self, scope: Scope, chunk_ids: Sequence[ChunkId], as_of: date | None
+        self,
+        scope: Scope,
+        chunk_ids: Sequence[ChunkId],
+        as_of: date | None,
+        *,
+        sections: bool = False,
     ) -> dict[ChunkId, ConfirmedChunk]:
         """Return those that are alive, visible, and of a revision in force at the end of the day
-        `as_of`, or now, with their text."""
+        `as_of`, or now, with their text. With `sections` a chunk that has a Section is given with
+        the Section's place and text, of the same revision, under its own id."""
         ...
 
     async def delete(self, scope: Scope, document_id: DocumentId) -> Deleted:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -9,7 +10,7 @@ from psycopg.errors import InsufficientPrivilege
 
 from vademecum.errors import DocumentNotFound, Forbidden
 from vademecum.model.change import ChangeEvent
-from vademecum.model.chunk import Chunk
+from vademecum.model.chunk import Chunk, on_pages
 from vademecum.model.document import Document, IngestResult, Revision, Source, State
 from vademecum.model.ids import ChunkId, DocumentId, RevisionId, Tenant
 from vademecum.model.passage import ConfirmedChunk
@@ -186,7 +187,12 @@ class PostgresDocuments:
             ]
 
     async def confirm(
-        self, scope: Scope, chunk_ids: Sequence[ChunkId], as_of: date | None
+        self,
+        scope: Scope,
+        chunk_ids: Sequence[ChunkId],
+        as_of: date | None,
+        *,
+        sections: bool = False,
     ) -> dict[ChunkId, ConfirmedChunk]:
         async with transaction(self._pool, scope) as connection:
             cursor = await connection.execute(
@@ -198,7 +204,7 @@ class PostgresDocuments:
                     "as_of": as_of,
                 },
             )
-            return {
+            found = {
                 ChunkId(row["id"]): ConfirmedChunk(
                     chunk=_chunk(row),
                     document_id=DocumentId(row["document"]),
@@ -211,6 +217,20 @@ class PostgresDocuments:
                 )
                 async for row in cursor
             }
+            parts = [item for item, own in found.items() if own.chunk.section is not None]
+            if not sections or not parts:
+                return found
+            cursor = await connection.execute(
+                _SQL["sections"], {"tenant": scope.tenant, "ids": parts}
+            )
+            whole = {row["id"]: _section(found[row["id"]].chunk, row) async for row in cursor}
+        # A revision that was retired between the two statements is not there any more.
+        gone = set(parts) - whole.keys()
+        return {
+            item: replace(own, chunk=whole.get(item, own.chunk))
+            for item, own in found.items()
+            if item not in gone
+        }
 
     async def delete(self, scope: Scope, document_id: DocumentId) -> Deleted:
         async with transaction(self._pool, scope) as connection:
@@ -345,4 +365,26 @@ def _chunk(row: Mapping[str, Any]) -> Chunk:
         page_end=row["page_end"],
         page_breaks=tuple(row["page_breaks"]),
         language=row["language"],
+        section=None
+        if row["section_start"] is None
+        else (row["section_start"], row["section_end"]),
+    )
+
+
+def _section(chunk: Chunk, row: Mapping[str, Any]) -> Chunk:
+    """Return a chunk with what its section holds in place of its own."""
+    assert chunk.section is not None
+    start, end = chunk.section
+    first, last, breaks = on_pages(row["page_starts"], start, end)
+    return replace(
+        chunk,
+        start=start,
+        end=end,
+        text=row["text"],
+        context=row["context"],
+        tokens=row["tokens"],
+        heading_path=tuple(row["heading_path"]),
+        page_start=first,
+        page_end=last,
+        page_breaks=breaks,
     )

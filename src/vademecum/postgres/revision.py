@@ -271,6 +271,7 @@ def _failures(publication: Publication) -> list[str]:
 
 def _chunk_row(publication: Publication, position: int) -> dict[str, Any]:
     chunk = publication.chunks[position]
+    section_start, section_end = chunk.section or (None, None)
     return {
         "id": str(chunk.id),
         "ordinal": chunk.ordinal,
@@ -284,6 +285,8 @@ def _chunk_row(publication: Publication, position: int) -> dict[str, Any]:
         "language": chunk.language,
         "text": chunk.text,
         "context": chunk.context,
+        "section_start": section_start,
+        "section_end": section_end,
         "text_hash": text_hash(chunk.embedded_text),
         "unembedded": publication.unembedded.get(position),
     }

@@ -69,17 +69,24 @@ class ProvidersSettings(_Section):
 class ChunkingRuleSettings(_Section):
     strategy: str | None = Field(
         default=None,
-        pattern="^(structure|fixed|recursive)$",
-        description="how text is divided: structure (default), fixed or recursive",
+        pattern="^(structure|fixed|recursive|semantic|parent)$",
+        description="how text is divided: structure (default), fixed, recursive, semantic, parent",
     )
     size: int | None = Field(
         default=None,
         ge=8,
         le=4000,
-        description="most tokens of a chunk; empty: 200, 800 for fixed",
+        description="most tokens of a chunk; empty: 200, 800 for fixed, 100 for parent",
     )
     overlap: int | None = Field(
         default=None, ge=0, le=4000, description="tokens that two fixed chunks share"
+    )
+    section: int | None = Field(
+        default=None,
+        ge=8,
+        le=16000,
+        description="most tokens of the section that answers for its parent chunks; empty: 4 times"
+        " their size",
     )
 
 

@@ -1,17 +1,32 @@
 """What is wrong with the spans that a chunker gave? Nothing may be, whatever the document."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import regex
 
+from vademecum.ingest.embed import vectors_of
 from vademecum.model.chunk import Span
 from vademecum.model.document import Block, ParsedDocument
-from vademecum.ports.embedder import Tokenizer
+from vademecum.ports.chunker import Chunker, VectorChunker
+from vademecum.ports.embedder import Embedder, Tokenizer
 
 _CLUSTER = regex.compile(r"\X")
 # A chunker may end a chunk after this many characters a token, were it inside a letter cluster.
 _FEWEST_CHARACTERS_A_TOKEN = 16
+
+
+def divided(
+    chunker: Chunker, document: ParsedDocument, tokenizer: Tokenizer, embedder: Embedder
+) -> list[Span]:
+    """Return the spans; a chunker that wants vectors gets the embedder's, as in ingestion. Not for
+    code that runs in an event loop."""
+    if isinstance(chunker, VectorChunker):
+        texts = chunker.wanted(document, tokenizer)
+        chunker = chunker.knowing(asyncio.run(vectors_of(texts, embedder)))
+    return chunker.split(document, tokenizer)
 
 
 def faults(
@@ -31,7 +46,32 @@ def faults(
         *_losses(document.text, spans),
         *_sizes(document.text, spans, tokenizer, tokens),
         *_cut_clusters(document.text, spans, tokenizer, tokens),
+        *_sections(spans),
     ]
+
+
+def section_faults(
+    document: ParsedDocument, spans: Sequence[Span], tokenizer: Tokenizer, *, tokens: int
+) -> list[str]:
+    """Return which chunks have no section, and which sections have more than `tokens` tokens though
+    they hold several chunks; [] is right."""
+    found = [f"{span} has no section" for span in spans if span.section is None]
+    held = Counter(span.section for span in spans if span.section is not None)
+    for (start, end), count in held.items():
+        size = tokenizer.count(document.text[start:end])
+        if count > 1 and size > tokens:
+            found.append(f"{size} tokens in the section {start}:{end}")
+    return found
+
+
+def _sections(spans: Sequence[Span]) -> Iterator[str]:
+    for span in spans:
+        if span.section and not span.section[0] <= span.start < span.end <= span.section[1]:
+            yield f"{span} is not in its section"
+    named = [span.section for span in spans if span.section is not None]
+    for one, other in pairwise(named):
+        if one != other and one[1] > other[0]:
+            yield f"sections overlap at {other[0]}"
 
 
 def table_faults(

@@ -83,7 +83,12 @@ class Shelf:
         return cast(DocumentStore, self)
 
     async def confirm(
-        self, scope: Scope, chunk_ids: Sequence[ChunkId], as_of: date | None
+        self,
+        scope: Scope,
+        chunk_ids: Sequence[ChunkId],
+        as_of: date | None,
+        *,
+        sections: bool = False,
     ) -> dict[ChunkId, ConfirmedChunk]:
         wanted = set(chunk_ids)
         seen = (row.source for row in self._visible(scope))

@@ -3,18 +3,22 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from vademecum.adapters.chunkers import fixed, recursive, structure
+from vademecum.adapters.chunkers import fixed, parent, recursive, semantic, structure
 from vademecum.adapters.chunkers.fixed import FixedChunker
+from vademecum.adapters.chunkers.parent import ParentChunker
 from vademecum.adapters.chunkers.recursive import RecursiveChunker
+from vademecum.adapters.chunkers.semantic import SemanticChunker
 from vademecum.adapters.chunkers.structure import StructureChunker
 from vademecum.errors import InvalidSetting
 from vademecum.ports.chunker import Chunker
 
-STRATEGIES = ("structure", "fixed", "recursive")
+STRATEGIES = ("structure", "fixed", "recursive", "semantic", "parent")
 _PRESETS = {
     "structure": structure.DEFAULT_TOKENS,
     "fixed": fixed.DEFAULT_TOKENS,
     "recursive": recursive.DEFAULT_TOKENS,
+    "semantic": semantic.DEFAULT_TOKENS,
+    "parent": parent.DEFAULT_TOKENS,
 }
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _OPEN = "application/vnd.oasis.opendocument"
@@ -48,12 +52,14 @@ TYPE_NAMES: Mapping[str, str] = {
 class ChunkingRule:
     """How to divide; what is None is left to a more general rule, at last to the preset.
 
-    `size` and `overlap` are tokens of the embedder; only the strategy `fixed` has an overlap.
+    `size`, `overlap` and `section` are tokens of the embedder; only the strategy `fixed` has an
+    overlap, and only `parent` has sections.
     """
 
     strategy: str | None = None
     size: int | None = None
     overlap: int | None = None
+    section: int | None = None
 
     def over(self, general: "ChunkingRule") -> "ChunkingRule":
         """Return this rule, filled up from a more general one."""
@@ -61,6 +67,7 @@ class ChunkingRule:
             strategy=general.strategy if self.strategy is None else self.strategy,
             size=general.size if self.size is None else self.size,
             overlap=general.overlap if self.overlap is None else self.overlap,
+            section=general.section if self.section is None else self.section,
         )
 
 
@@ -145,7 +152,24 @@ def _made(rule: ChunkingRule, window: int, where: str) -> Chunker:
         return StructureChunker(size, notes=notes)
     if strategy == "recursive":
         return RecursiveChunker(size, notes=notes)
+    if strategy == "semantic":
+        return SemanticChunker(size, notes=notes)
+    if strategy == "parent":
+        return ParentChunker(size, _section(rule, asked, where), notes=notes)
     return FixedChunker(size, _overlap(rule, asked, size, where), notes=notes)
+
+
+def _section(rule: ChunkingRule, asked: int, where: str) -> int:
+    """Return the size of sections whose chunks should have `asked` tokens; no embedder reads one,
+    so it is not brought down."""
+    if rule.section is None:
+        return asked * parent.DEFAULT_CHUNKS_A_SECTION
+    if rule.section < asked:
+        raise InvalidSetting(
+            f"{where}.section is {rule.section}, with chunks of {asked} tokens",
+            hint="a section is at least as large as a chunk",
+        )
+    return rule.section
 
 
 def _overlap(rule: ChunkingRule, asked: int, size: int, where: str) -> int:

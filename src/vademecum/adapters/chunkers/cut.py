@@ -13,7 +13,7 @@ from vademecum.text.sentences import sentence_spans
 # tokenizer does not know cost nothing or little, and could make a chunk of a million of them.
 MOST_CHARACTERS_A_TOKEN = 32
 # Each tokenizer parts its words here, so that what comes after changes nothing before.
-_PARTING = " \n\t"
+PARTING = " \n\t"
 _LOOK_BACK = 128
 _LOOK_AHEAD = 64
 _CLUSTER = regex.compile(r"\X")
@@ -48,7 +48,7 @@ class Ruler:
         limit = self._reach(start, stop, tokens)
         while True:
             end = cut(limit)
-            if end - start <= 1 or end >= len(self.text) or self.text[end] in _PARTING:
+            if end - start <= 1 or end >= len(self.text) or self.text[end] in PARTING:
                 return end
             # Cut inside a word, its first half may have more tokens than it had in the whole.
             found = self._tokenizer.count(self.text[start:end])
@@ -61,6 +61,13 @@ class Ruler:
         that was last measured."""
         last = bisect_right(self._ends, end - self._start)
         return self._start + self._ends[last - tokens - 1] if last > tokens else self._start
+
+    def counted(self, start: int, end: int) -> int:
+        """Return the tokens of a stretch; where it begins the window that was last measured, and
+        ends at a blank, they are known already."""
+        if start == self._start and end < len(self.text) and self.text[end] in PARTING:
+            return bisect_right(self._ends, end - start)
+        return self.count(self.text[start:end])
 
     def _reach(self, start: int, stop: int, tokens: int) -> int:
         """Return the furthest end of a stretch from `start` with at most `tokens` tokens."""

@@ -50,7 +50,7 @@ WHERE d.tenant = %(tenant)s AND d.id = %(id)s::uuid
 
 -- name: list_chunks
 SELECT c.id, c.ordinal, c.start_offset, c.end_offset, c.tokens, c.heading_path, c.page_start,
-       c.page_end, c.page_breaks, c.language, c.text, c.context
+       c.page_end, c.page_breaks, c.language, c.text, c.context, c.section_start, c.section_end
 FROM chunk c JOIN document d ON d.tenant = c.tenant AND d.current_revision = c.revision
 WHERE c.tenant = %(tenant)s AND c.document = %(id)s::uuid
 ORDER BY c.ordinal
@@ -74,7 +74,7 @@ ORDER BY r.number
 
 -- name: confirm
 SELECT c.id, c.ordinal, c.start_offset, c.end_offset, c.tokens, c.heading_path, c.page_start,
-       c.page_end, c.page_breaks, c.language, c.text, c.context,
+       c.page_end, c.page_breaks, c.language, c.text, c.context, c.section_start, c.section_end,
        d.id AS document, d.uri, r.title, d.collection, r.number,
        -- One without a first day holds since ever: since we have it, for a person.
        CASE WHEN isfinite(r.valid_from) THEN r.valid_from
@@ -93,6 +93,22 @@ WHERE c.tenant = %(tenant)s AND c.id = ANY (%(ids)s::uuid[])
   AND r.valid_from <= (SELECT moment_of(%(as_of)s::date))
   AND r.valid_until > (SELECT moment_of(%(as_of)s::date))
   AND (%(collections)s::text[] IS NULL OR d.collection = ANY (%(collections)s::text[]))
+
+-- name: sections
+-- Of chunks that are confirmed already: the section of each, as a slice of its own revision's text,
+-- with the context and the headings of its first chunk, since they are those of its beginning.
+SELECT c.id, substr(r.text, c.section_start + 1, c.section_end - c.section_start) AS text,
+       r.page_starts, s.tokens, s.context, s.heading_path
+FROM chunk c
+JOIN revision r ON r.tenant = %(tenant)s AND r.id = c.revision
+CROSS JOIN LATERAL (
+    SELECT sum(p.tokens)::int AS tokens,
+           (array_agg(p.context ORDER BY p.ordinal))[1] AS context,
+           (array_agg(to_jsonb(p.heading_path) ORDER BY p.ordinal))[1] AS heading_path
+    FROM chunk p
+    WHERE p.tenant = %(tenant)s AND p.revision = c.revision AND p.section_start = c.section_start
+) s
+WHERE c.tenant = %(tenant)s AND c.id = ANY (%(ids)s::uuid[]) AND c.section_start IS NOT NULL
 
 -- name: lock_for_delete
 SELECT id FROM document

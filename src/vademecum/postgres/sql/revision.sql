@@ -69,15 +69,15 @@ SELECT set_validity(%(document)s::uuid)
 -- A JSON array, since arrays of arrays must all be of one length.
 INSERT INTO chunk (tenant, id, document, revision, ordinal, start_offset, end_offset, tokens,
                    heading_path, page_start, page_end, page_breaks, language, text, context,
-                   text_hash, unembedded, given_up)
+                   section_start, section_end, text_hash, unembedded, given_up)
 SELECT %(tenant)s, c.id, %(document)s::uuid, %(revision)s::uuid, c.ordinal, c.start_offset,
        c.end_offset, c.tokens, c.heading_path, c.page_start, c.page_end, c.page_breaks,
-       c.language, c.text, c.context, c.text_hash, c.unembedded,
+       c.language, c.text, c.context, c.section_start, c.section_end, c.text_hash, c.unembedded,
        CASE WHEN c.unembedded IS NULL THEN '{}' ELSE ARRAY[%(generation)s::int] END
 FROM jsonb_to_recordset(%(chunks)s::jsonb) AS c (
     id uuid, ordinal int, start_offset int, end_offset int, tokens int, heading_path text[],
     page_start int, page_end int, page_breaks int[], language text, text text, context text,
-    text_hash text, unembedded text)
+    section_start int, section_end int, text_hash text, unembedded text)
 
 -- name: hold_generation
 SELECT hold_generation(%(generation)s::int) AS held

@@ -111,7 +111,9 @@ async def _found(
     found: dict[ChunkId, ConfirmedChunk] = {}
     for day, chunks in wanted.items():
         as_of = date.fromisoformat(day) if day else None
-        found |= await service.app.catalogue.documents.confirm(scope, sorted(chunks), as_of)
+        found |= await service.app.catalogue.documents.confirm(
+            scope, sorted(chunks), as_of, sections=True
+        )
     return found
 
 

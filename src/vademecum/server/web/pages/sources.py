@@ -110,7 +110,8 @@ async def passage(
     """Show a cited passage in its document: on the page's picture, and in the text around it."""
     document = await _get(service, scope, document_id)
     documents = service.app.catalogue.documents
-    found = (await documents.confirm(scope, [ChunkId(chunk)], None)).get(ChunkId(chunk))
+    confirmed = await documents.confirm(scope, [ChunkId(chunk)], None, sections=True)
+    found = confirmed.get(ChunkId(chunk))
     text = await documents.text(scope, document.id)
     known = found is not None and found.document_id == document.id
     excerpt: Excerpt | None = None
