@@ -1,14 +1,12 @@
 """Do retrievers of other frameworks find here what their key may see, over a running server?"""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import uvicorn
-from http_server import Served
+from http_server import Served, listening
 from support import OPERATOR, source
 
 from vademecum.errors import Forbidden, ServiceAway, Unauthenticated, UsageError
@@ -31,14 +29,8 @@ async def running(served: Served) -> AsyncIterator[str]:
         ],
         scope=OPERATOR,
     )
-    configuration = uvicorn.Config(served.asgi, log_config=None, lifespan="off", ws="none")
-    server = uvicorn.Server(configuration)
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        serving = asyncio.create_task(server._serve([listening]))
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        server.should_exit = True
-        await serving
+    async with listening(served) as address:
+        yield f"{address}/"
 
 
 async def test_a_retriever_of_langchain(served: Served) -> None:
