@@ -165,6 +165,7 @@ def test_every_value_of_the_system_that_a_page_names_has_a_name() -> None:
         "support.name": get_args(Support),
         "inspect.kind": ("search", "ask"),
         "theme": THEMES,
+        "prompt": ("system", "sources", "memories", "question", "history", "answer"),
         "status": ("waiting", "working", "dead", "documents", "revisions", "chunks"),
     }
     for group, names in groups.items():
