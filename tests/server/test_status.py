@@ -31,16 +31,18 @@ async def test_another_build_shows_how_far_it_is(served: Served) -> None:
         part = await client.get("/status/builds", headers={"HX-Request": "true"})
         assert part.headers["cache-control"] == "private, no-store"
         assert "<html" not in part.text
-        assert re.search(r"Meaning of chunks</th><td>\s*0 %", part.text)
-        assert re.search(r"Memories</th><td>\s*100 %", part.text), "there is none to index"
+        assert re.search(r'Meaning of chunks</th><td>\s*<span class="percent">0 %', part.text)
+        assert re.search(r'Memories</th><td>\s*<span class="percent">100 %', part.text), (
+            "there is none to index"
+        )
         served.bench.sql(
             "INSERT INTO vademecum.chunk_vector SELECT (jsonb_populate_record(v, jsonb_build_object("
             "'generation', (SELECT max(id) FROM vademecum.index_generation)))).*"
             " FROM vademecum.chunk_vector v"
         )
         part = await client.get("/status/builds")
-        assert re.search(r"Meaning of chunks</th><td>\s*100 %", part.text)
-        assert re.search(r"Words of chunks</th><td>\s*0 %", part.text)
+        assert re.search(r'Meaning of chunks</th><td>\s*<span class="percent">100 %', part.text)
+        assert re.search(r'Words of chunks</th><td>\s*<span class="percent">0 %', part.text)
     async with browser(served, await served.key()) as client:
         assert (await client.get("/status/builds")).status_code == 403
 

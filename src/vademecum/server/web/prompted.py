@@ -24,7 +24,7 @@ from vademecum.answer.budget import (
 from vademecum.answer.prompt import Built, build
 from vademecum.answer.write import AnswerParts
 from vademecum.errors import PromptTooLong
-from vademecum.model.ids import ChunkId
+from vademecum.model.ids import ChunkId, MemoryId
 from vademecum.model.memory import Memory, Recall, Recalled
 from vademecum.model.passage import ConfirmedChunk, Passage, Signals
 
@@ -101,7 +101,7 @@ async def prompted(
     parts: AnswerParts,
     record: Mapping[str, Any],
     found: Mapping[ChunkId, ConfirmedChunk],
-    memories: Mapping[UUID, Memory] | None,
+    memories: Mapping[MemoryId, Memory] | None,
 ) -> PromptView:
     """Build again what a model was given, of the chunks `found` that may be seen now; `memories`
     are the asker's own, None where somebody else looks."""
@@ -142,12 +142,14 @@ async def prompted(
     )
 
 
-def _recalled(record: Mapping[str, Any], memories: Mapping[UUID, Memory]) -> Recall:
+def _recalled(record: Mapping[str, Any], memories: Mapping[MemoryId, Memory]) -> Recall:
     """Return what was recalled and is still remembered, in its order."""
     every = [
-        Recalled(memory=memories[UUID(one["memory_id"])], score=one.get("score"), signals=None)
+        Recalled(
+            memory=memories[MemoryId(UUID(one["memory_id"]))], score=one.get("score"), signals=None
+        )
         for one in record.get("memories", ())
-        if UUID(one["memory_id"]) in memories
+        if MemoryId(UUID(one["memory_id"])) in memories
     ]
     return Recall(
         profile=tuple(one for one in every if one.score is None),
