@@ -160,8 +160,8 @@ def _take(browser: Browser, url: str, key: str, way: str, talk: str) -> None:
     _whole(page, ".sheet img")
     picture("source")
     page.goto(f"{url}/sources?q=house-rules")
-    page.locator("table.sources th a").first.click()
-    page.goto(f"{page.url}/changes")
+    document = page.locator("table.sources th a").first.get_attribute("href")
+    page.goto(f"{url}{document}/changes")
     picture("changes")
     places = {
         "memory": "/memory",
