@@ -21,6 +21,24 @@ WAYS = {
 }
 QUESTION = "Qual é o tamanho máximo de bolsa no Teatro do Porto?"
 STATED = "I live in Porto. Can I transfer a ticket to another person?"
+RULES = """# House rules
+
+Doors open one hour before the concert.
+
+Bags of up to 30 litres are allowed. Larger ones stay in the cloakroom, which costs 4 euros.
+
+Photography is allowed without flash.
+"""
+NEWER_RULES = """# House rules
+
+Doors open 90 minutes before the concert.
+
+Bags of up to 20 litres are allowed. Larger ones stay in the cloakroom, which is free of charge.
+
+Photography is allowed without flash.
+
+Tripods and selfie sticks stay outside.
+"""
 UNKNOWN = "What is the boiling point of tungsten?"
 
 
@@ -67,8 +85,21 @@ def _prepare(browser: Browser, url: str, key: str) -> str:
         page.fill("main input[name=text]", text)
         page.locator("main form.card button").first.click()
         page.wait_for_load_state()
+    _revise(page, url, key)
     _evaluate(page, url, key)
     return place
+
+
+def _revise(page: Page, url: str, key: str) -> None:
+    """Bring a document in, and its next revision."""
+    headers = {"Authorization": f"Bearer {key}"}
+    for text in (RULES, NEWER_RULES):
+        body = {"uri": "house-rules.md", "text": text, "wait": True, "language": "en"}
+        made = page.request.post(
+            f"{url}/api/v1/documents", data=body, headers=headers, timeout=60_000
+        )
+        if not made.ok:
+            raise SystemExit(made.text())
 
 
 def _evaluate(page: Page, url: str, key: str) -> None:
@@ -128,6 +159,10 @@ def _take(browser: Browser, url: str, key: str, way: str, talk: str) -> None:
     page.locator("table.sources th a").first.click()
     _whole(page, ".sheet img")
     picture("source")
+    page.goto(f"{url}/sources?q=house-rules")
+    document = page.locator("table.sources th a").first.get_attribute("href")
+    page.goto(f"{url}{document}/changes")
+    picture("changes")
     places = {
         "memory": "/memory",
         "erase": "/memory/erase",

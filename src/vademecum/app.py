@@ -45,9 +45,7 @@ from vademecum.model.query import Ask, Mode, Query
 from vademecum.model.replay import Replay
 from vademecum.model.trace import Trace
 from vademecum.model.turn_unit import RecalledTurns
-from vademecum.postgres.generation.store import (
-    PostgresGenerations,
-)
+from vademecum.postgres.generation.store import PostgresGenerations
 from vademecum.postgres.graph import PostgresGraph
 from vademecum.remembering import Memories, MemoryStory
 from vademecum.replaying import ReplayParts, replay, replay_day, reranked
@@ -110,8 +108,7 @@ class App:
         return await deliver(parts, sources, scope, wait=wait, on_progress=on_progress)
 
     async def forget(self, *, scope: Scope) -> Receipt:
-        """Forget the principal of `scope`: everything of theirs, in every store, at once. The
-        receipt says what was found, deleted and left."""
+        """Forget everything of the principal of `scope`, in every store, and tell what was left."""
         return await self.catalogue.forget(scope=scope)
 
     async def changes(
@@ -269,7 +266,7 @@ class App:
         """Keep one statement of the scope's principal; told again it is confirmed, not doubled.
 
         What a program says (`client`, its name) is pending until the person confirms it.
-        `importance` (.5 unless told) and `emotion` lie in 0..1. Raises: SecretRefused, UsageError.
+        `importance` (.5 unless told) and `emotion` lie in 0..1. Raises: MemoryOff, UsageError.
         """
         words = clean(text)
         source = MemorySource(kind="client" if client else "person", words=words, client=client)
@@ -285,6 +282,11 @@ class App:
             held_until=held_until,
         )
         return await self.own_memories.remember(offer, scope=scope)
+
+    async def remembering(self, on: bool | None = None, *, scope: Scope) -> bool:
+        """Return whether anything is remembered of the scope's principal, who may switch it `on`
+        or off: then nothing is kept, learned or recalled. What is known stays."""
+        return await self.own_memories.remembering(on, scope=scope)
 
     async def recall(
         self,

@@ -7,6 +7,7 @@ VademecumError                      internal             1
 |   |   `-- InvalidSetting          setting-invalid      2
 |   |-- InvalidFilter               filter-invalid       2
 |   |-- SecretRefused               secret-refused       2
+|   |-- MemoryOff                   memory-off           2
 |   `-- RepeatDiffers               repeat-differs       2
 |-- NotFound                        not-found            3
 |   |-- SourceNotFound              source-not-found     3
@@ -94,6 +95,10 @@ class InvalidFilter(UsageError):
 
 class SecretRefused(UsageError):
     code = "secret-refused"
+
+
+class MemoryOff(UsageError):
+    code = "memory-off"
 
 
 class RepeatDiffers(UsageError):

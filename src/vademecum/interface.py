@@ -274,6 +274,11 @@ def dialogue_json(dialogue: Dialogue) -> dict[str, Any]:
     return asdict(dialogue.conversation) | {"turns": turns}
 
 
+def remembers_json(remembers: bool, scope: Scope) -> dict[str, Any]:
+    """Return whether anything is remembered of the scope's principal."""
+    return {"remembers": remembers, "scope": scope_json(scope)}
+
+
 def personal_json(personal: Personal) -> dict[str, Any]:
     """Return all that is kept of a person: memories with their history, conversations."""
     return {

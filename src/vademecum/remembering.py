@@ -42,6 +42,11 @@ class Memories:
 
     parts: MemoryParts
 
+    async def remembering(self, on: bool | None = None, *, scope: Scope) -> bool:
+        if on is not None:
+            await self.parts.store.set_remembers(scope, on=on)
+        return await self.parts.store.remembers(scope)
+
     async def remember(self, offer: Offer, *, scope: Scope) -> Remembered:
         return await remember(self.parts, scope, offer)
 
@@ -57,6 +62,8 @@ class Memories:
     ) -> Recall:
         if as_of is not None:
             asked = Asked(text=text, persona=persona, stage=stage)
+            if not await self.remembering(scope=scope):
+                return _nothing(stage)
             return await recall_past(self.parts, scope, asked, moment_of(as_of))
         previous = None
         if conversation_id is not None:
@@ -117,6 +124,10 @@ class Memories:
 
     async def forget(self, memory_id: MemoryId, *, scope: Scope) -> None:
         await erase(self.parts, scope, await self.parts.store.get(scope, memory_id))
+
+
+def _nothing(stage: Stage | None) -> Recall:
+    return Recall(profile=(), memories=(), stage=stage or "normal", degraded=(), timings_ms={})
 
 
 def moment_of(day: date) -> datetime:

@@ -111,6 +111,7 @@ class App:
     replay_day = _iterating(asynchronous.App.replay_day)
     remember = _waiting(asynchronous.App.remember)
     recall = _waiting(asynchronous.App.recall)
+    remembering = _waiting(asynchronous.App.remembering)
     memories = _waiting(asynchronous.App.memories)
     memory = _waiting(asynchronous.App.memory)
     edit_memory = _waiting(asynchronous.App.edit_memory)

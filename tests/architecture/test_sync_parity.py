@@ -20,7 +20,7 @@ def test_every_public_method_is_there_with_the_same_signature() -> None:
     assert set(blocking) == set(asynchronous) == {
         "ingest", "forget", "changes", "search", "ask", "stream", "remember", "recall", "memories",
         "memory", "edit_memory", "pin", "confirm", "reject", "forget_memory", "recall_turns",
-        "replay", "replay_day",
+        "replay", "replay_day", "remembering",
     }  # fmt: skip
     for name, method in blocking.items():
         assert inspect.signature(method) == inspect.signature(asynchronous[name])

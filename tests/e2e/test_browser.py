@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import Any, get_args
 
 import pytest
-from browsing import Watched, browser, listening, watch
-from http_server import Served, serve_bench
+from browsing import Watched, browser, watch
+from http_server import Served, listening, serve_bench
 from playwright.async_api import expect
 from support import Bench, make_bench, source
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 RULES = "Cameras with a lens of at most 200 mm are allowed in Hall Norte.\n"
+NEWER = "Cameras with a lens of at most 300 mm are allowed in Hall Norte.\n"
 DIARY = "The locker of the reader is number 31.\n"
 
 
@@ -21,6 +22,8 @@ def filled(vade: Any) -> Any:
     for person, likes in (("user:reader", "jazz"), ("user:other", "fado")):
         vade.json("remember", f"I like {likes}.", "--as", person)
         vade.json("ask", f"Which cameras are allowed, {likes}?", "--as", person)
+    (vade.home / "rules.md").write_text(NEWER)
+    vade.json("ingest", "rules.md", "-c", "venues")
     return vade
 
 
@@ -46,13 +49,25 @@ def test_a_tenant_as_a_whole(filled: Any) -> None:
     assert {d["uri"].rpartition("/")[2] for d in rows["documents"]} == {"rules.md", "diary.md"}
     with zipfile.ZipFile(path) as archive:
         originals = {archive.read(document["original"]).decode() for document in rows["documents"]}
-    assert originals == {RULES, DIARY}
+        before = {
+            document["uri"].rpartition("/")[2]: [
+                (one["number"], archive.read(one["original"]).decode(), one["current"])
+                for one in document["revisions"]
+            ]
+            for document in rows["documents"]
+        }
+    assert originals == {NEWER, DIARY}
+    assert before == {
+        "rules.md": [(1, RULES, False), (2, NEWER, True)],
+        "diary.md": [(1, DIARY, True)],
+    }
     said = {(memory["principal"], memory["text"]) for memory in rows["memories"]}
     assert said == {("user:reader", "I like jazz."), ("user:other", "I like fado.")}
     assert all(memory["versions"] == [] for memory in rows["memories"])
     assert {c["principal"] for c in rows["conversations"]} == {"user:reader", "user:other"}
     assert all(len(c["turns"]) == 2 for c in rows["conversations"])
-    assert (told["documents"], told["originals"], told["memories"]) == (2, 2, 2)
+    assert (told["documents"], told["originals"], told["memories"]) == (2, 3, 2)
+    assert told["revisions"] == 3
     assert told["people"] == 2
     everything = b"".join(zipfile.ZipFile(path).read(name) for name in names)
     for never in (b"embedding", b"digest", b"vade_"):
@@ -62,7 +77,7 @@ def test_a_tenant_as_a_whole(filled: Any) -> None:
 def test_one_person_alone(filled: Any) -> None:
     path = filled.home / "reader.zip"
     filled.json("export", str(path), "--as", "reader")
-    manifest, rows, _ = opened(path)
+    manifest, rows, names = opened(path)
     assert manifest["principal"] == "user:reader"
     assert [d["uri"].rpartition("/")[2] for d in rows["documents"]] == ["diary.md"]
     assert [memory["text"] for memory in rows["memories"]] == ["I like jazz."]
@@ -70,6 +85,8 @@ def test_one_person_alone(filled: Any) -> None:
     with zipfile.ZipFile(path) as archive:
         everything = b"".join(archive.read(name) for name in archive.namelist())
     assert b"fado" not in everything
+    assert b"300 mm" not in everything
+    assert len([name for name in names if name.startswith("originals/")]) == 1
     assert b"user:other" not in everything
 
 

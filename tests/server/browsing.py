@@ -4,10 +4,8 @@ Everything that the browser does beside showing is written down: requests, dialo
 the content policy refused.
 """
 
-import asyncio
 import os
 import shutil
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,8 +13,6 @@ from importlib import resources
 from typing import Any
 
 import pytest
-import uvicorn
-from http_server import Served
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 REQUIRED = "VADE_REQUIRE_BROWSER"
@@ -32,22 +28,6 @@ def chromium() -> str:
             pytest.fail(missing)
         pytest.skip(missing)
     return found
-
-
-@asynccontextmanager
-async def listening(served: Served) -> AsyncIterator[str]:
-    """Serve on a port of this machine, and give its address."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(64)
-        listener.setblocking(False)
-        server = uvicorn.Server(
-            uvicorn.Config(served.asgi, log_config=None, lifespan="off", ws="none")
-        )
-        running = asyncio.create_task(server._serve([listener]))
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        await running
 
 
 @asynccontextmanager

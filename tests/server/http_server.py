@@ -1,5 +1,7 @@
 """How does a test speak to the server? Over ASGI, with keys of its own, on real PostgreSQL."""
 
+import asyncio
+import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -7,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import uvicorn
 from starlette.types import ASGIApp
 from support import Bench
 
@@ -90,3 +93,19 @@ async def put(served: Served, key: str, text: str = RULES, **values: object) -> 
     assert answer.status_code == 200, answer.text
     document: dict[str, object] = answer.json()["documents"][0]
     return document
+
+
+@asynccontextmanager
+async def listening(served: Served) -> AsyncIterator[str]:
+    """Serve on a port of this machine, and give its address."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(64)
+        listener.setblocking(False)
+        server = uvicorn.Server(
+            uvicorn.Config(served.asgi, log_config=None, lifespan="off", ws="none")
+        )
+        running = asyncio.create_task(server._serve([listener]))
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        await running

@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import openai
 import pytest
-from http_server import BASE, Served, serve_bench
+from http_server import BASE, Served, listening, serve_bench
 from support import OPERATOR, make_bench, source
 
 from vademecum.errors import ProviderAway
@@ -169,7 +169,6 @@ async def test_texts_are_reordered(filled: Served) -> None:
     body = {
         "query": "sauna of Hotel Serra",
         "documents": [RULES, {"text": SAUNA}, "", "word " * 5000],
-        "return_documents": True,
     }
     async with filled.client(await filled.key()) as client:
         answer = (await client.post("/v1/rerank", json=body)).json()
@@ -180,8 +179,45 @@ async def test_texts_are_reordered(filled: Served) -> None:
     scores = [result["relevance_score"] for result in answer["results"]]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
-    assert answer["results"][0]["document"]["text"] == SAUNA
     assert len(top["results"]) == 1
+
+
+async def test_texts_come_back_as_each_service_has_it(filled: Served) -> None:
+    """Jina sends them unless told not to, Cohere's second API has no such key and never does."""
+    body = {"query": "sauna of Hotel Serra", "documents": [RULES, SAUNA], "model": "rerank-x"}
+    async with filled.client(await filled.key()) as client:
+        for path, said, texts in (
+            ("/v1/rerank", {}, True),
+            ("/v1/rerank", {"return_documents": True}, True),
+            ("/v1/rerank", {"return_documents": False}, False),
+            ("/v2/rerank", {"max_tokens_per_doc": 4096, "priority": 0}, False),
+            ("/v2/rerank", {"return_documents": True}, False),
+        ):
+            answer = (await client.post(path, json=body | said)).json()
+            first = answer["results"][0]
+            assert first["index"] == 1, path
+            expected = {"text": SAUNA} if texts else None
+            assert first.get("document") == expected, (path, said)
+            assert (answer["model"], answer["object"]) == ("rerank-x", "list")
+            assert answer["usage"]["total_tokens"] > 0
+            assert answer["id"]
+
+
+async def test_the_cohere_client_orders_texts(filled: Served) -> None:
+    """With the client that Cohere ships, where it is installed; the shape is pinned above."""
+    cohere = pytest.importorskip("cohere", reason="not among the development extras")
+    texts = [RULES, SAUNA]
+    key = await filled.key()
+    async with (
+        listening(filled) as address,
+        cohere.AsyncClientV2(key, base_url=address) as newest,
+        cohere.AsyncClient(key, base_url=address) as first,
+    ):
+        answer = await newest.rerank(model="x", query="sauna of Hotel Serra", documents=texts)
+        assert [result.index for result in answer.results] == [1, 0]
+        assert 0 <= answer.results[1].relevance_score <= answer.results[0].relevance_score <= 1
+        older = await first.rerank(query="sauna of Hotel Serra", documents=texts, top_n=1)
+        assert [(one.index, one.document.text) for one in older.results] == [(1, SAUNA)]
 
 
 async def test_dify_finds_records(filled: Served) -> None:

@@ -1,14 +1,12 @@
 """Do retrievers of other frameworks find here what their key may see, over a running server?"""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import uvicorn
-from http_server import Served
+from http_server import Served, listening
 from support import OPERATOR, source
 
 from vademecum.errors import Forbidden, ServiceAway, Unauthenticated, UsageError
@@ -31,14 +29,8 @@ async def running(served: Served) -> AsyncIterator[str]:
         ],
         scope=OPERATOR,
     )
-    configuration = uvicorn.Config(served.asgi, log_config=None, lifespan="off", ws="none")
-    server = uvicorn.Server(configuration)
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        serving = asyncio.create_task(server._serve([listening]))
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        server.should_exit = True
-        await serving
+    async with listening(served) as address:
+        yield f"{address}/"
 
 
 async def test_a_retriever_of_langchain(served: Served) -> None:
@@ -64,17 +56,43 @@ async def test_a_retriever_of_langchain(served: Served) -> None:
 
 async def test_a_retriever_of_llama_index(served: Served) -> None:
     pytest.importorskip("llama_index.core", reason="183 MB: not in .ci/run")
+    from llama_index.core.llms import MockLLM
+    from llama_index.core.query_engine import RetrieverQueryEngine
+    from llama_index.core.schema import MetadataMode
+
     from vademecum.integrations.llama_index import VademecumRetriever as LlamaRetriever
 
     async with running(served) as url:
-        retriever = LlamaRetriever(url, await served.key("user:reader", "read"), k=3)
+        key = await served.key("user:reader", "read")
+        retriever = LlamaRetriever(url, key, k=3)
         found = await asyncio.to_thread(retriever.retrieve, QUERY)
         same = await retriever.aretrieve(QUERY)
         assert [n.node.get_content() for n in found] == [n.node.get_content() for n in same]
-        assert found[0].node.get_content() == RULES
-        assert found[0].node.metadata["uri"] == "rules.md"
+        first = found[0].node
+        assert first.get_content() == RULES
+        assert (first.start_char_idx, first.end_char_idx) == (0, len(RULES))
+        assert first.metadata["metadata"] == {"season": 2026}
+        assert first.node_id == first.metadata["chunk_id"]
+        assert first.ref_doc_id == first.metadata["document_id"]
+        told = first.get_content(MetadataMode.LLM)
+        assert "rules.md" in told
+        assert first.node_id not in told, "an id says nothing to a model"
         scores = [node.score for node in found]
         assert scores == sorted(scores, reverse=True)
+        elsewhere: list[dict[str, Any]] = [
+            {"collections": ["hotels"]},
+            {"where": {"season": 2025}},
+        ]
+        for narrowed in elsewhere:
+            other = LlamaRetriever(url, key, **narrowed)
+            assert RULES not in [n.node.get_content() for n in await other.aretrieve(QUERY)]
+        hidden = await retriever.aretrieve("When does the vault open?")
+        assert not any("vault" in node.node.get_content() for node in hidden)
+        engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
+        answer = await engine.aquery(QUERY)
+        assert RULES in str(answer), "the model that repeats its prompt was given the passage"
+        with pytest.raises(Unauthenticated):
+            await asyncio.to_thread(LlamaRetriever(url, "vade_wrong").retrieve, QUERY)
 
 
 async def test_an_error_is_the_servers_own(served: Served) -> None:

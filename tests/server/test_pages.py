@@ -27,6 +27,7 @@ from vademecum.model.document import State
 from vademecum.model.ids import ConversationId
 from vademecum.model.memory import KINDS, Confidence, MemorySignals, Outcome, SourceKind
 from vademecum.model.principal import Scope
+from vademecum.postgres.generation.store import OPEN
 from vademecum.postgres.pool import Pool
 from vademecum.postgres.trace.overview import Overview
 from vademecum.server.application import ROUTES
@@ -165,6 +166,9 @@ def test_every_value_of_the_system_that_a_page_names_has_a_name() -> None:
         "support.name": get_args(Support),
         "inspect.kind": ("search", "ask"),
         "theme": THEMES,
+        "status.kind": ("chunks", "words", "memories", "turns"),
+        "status.build": OPEN,
+        "prompt": ("system", "sources", "memories", "question", "history", "answer"),
         "status": ("waiting", "working", "dead", "documents", "revisions", "chunks"),
     }
     for group, names in groups.items():

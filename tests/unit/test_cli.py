@@ -298,8 +298,10 @@ def test_a_listed_memory_is_told_apart_below_its_text(
     memory = make_memory(pinned=True, expires_at=datetime(2026, 12, 2, 9, 30, tzinfo=UTC))
     found = [memory]
 
-    def with_app(work: Callable[..., Any]) -> list[Memory]:
-        return found
+    remembers = True
+
+    def with_app(work: Callable[..., Any]) -> tuple[list[Memory], bool]:
+        return found, remembers
 
     monkeypatch.setattr(memories, "with_app", with_app)
     expires = "expires 2026-12-02 09:30"
@@ -311,3 +313,6 @@ def test_a_listed_memory_is_told_apart_below_its_text(
     found.clear()
     assert vade("memories", "list", "--as-of", "2026-11-01") == 0
     assert capsys.readouterr().out == "nothing was remembered on that day\n"
+    remembers = False
+    assert vade("memories", "list") == 0
+    assert capsys.readouterr().out == "remembering is off: `vade memories on` switches it on\n"

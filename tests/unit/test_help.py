@@ -34,7 +34,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "vade jobs retry", "vade changes", "vade remember", "vade recall", "vade memories",
         "vade memories list", "vade memories show", "vade memories edit", "vade memories pin",
         "vade memories unpin", "vade memories confirm", "vade memories reject", "vade reindex", "vade rollback",
-        "vade memories forget", "vade forget", "vade scrub", "vade plan", "vade bench",
+        "vade memories forget", "vade memories on", "vade memories off", "vade forget", "vade scrub", "vade plan", "vade bench",
         "vade conversations", "vade conversations list",
         "vade conversations show", "vade conversations export", "vade conversations delete",
         "vade serve", "vade mcp", "vade export", "vade backup", "vade restore", "vade keys", "vade keys create", "vade keys list", "vade keys revoke",

@@ -7,7 +7,8 @@ from vademecum.model.ids import ChunkId, new_uuid
 from vademecum.server.web.chart import Stage, candidates_of, pairs, stages_of, waterfall
 from vademecum.server.web.excerpt import around, outlined
 
-_LEFT, _ROOM = 190, 900 - 190 - 80
+# On the right there is room for two times of five figures.
+_LEFT, _ROOM = 190, 900 - 190 - 110
 
 
 def test_bars_of_a_waterfall_share_one_axis_of_time() -> None:

@@ -10,7 +10,7 @@ from vademecum.answer.converse import Talk, finish
 from vademecum.answer.record import answer_record
 from vademecum.answer.write import AnswerParts
 from vademecum.deadline import answered
-from vademecum.errors import SecretRefused, ServiceAway, UsageError
+from vademecum.errors import MemoryOff, SecretRefused, ServiceAway, UsageError
 from vademecum.memory.commands import correct, forget
 from vademecum.memory.recall import MemoryParts
 from vademecum.memory.remember import Offer, remember
@@ -48,6 +48,11 @@ _SAID: dict[str, dict[Spoken, str]] = {
         "en": "Nothing was saved: this looks like a key, a password or a card number.",
         "pt": "Nada foi guardado: parece uma chave, uma senha ou um número de cartão.",
         "es": "No se guardó nada: parece una clave, una contraseña o un número de tarjeta.",
+    },
+    "off": {
+        "en": "Nothing was saved: you have switched remembering off.",
+        "pt": "Nada foi guardado: você desligou a memória.",
+        "es": "No se guardó nada: has desactivado la memoria.",
     },
     "refused": {
         "en": "Nothing was saved: say it in one short sentence.",
@@ -145,6 +150,8 @@ async def _done(
             if command.fragment
             else _kept(await remember(memory, scope, offer))
         )
+    except MemoryOff:
+        return _Outcome(name="off")
     except SecretRefused:
         return _Outcome(name="secret")
     except UsageError:

@@ -96,21 +96,38 @@ async def _documents(
     archive: zipfile.ZipFile,
     write: Any,
 ) -> dict[str, int]:
-    """Write what is known of each document, and its original once, however many have the same."""
-    documents, originals = 0, set[str]()
+    """Write what is known of each document and of each revision that is kept, with every original
+    once, however many have the same."""
+    documents, revisions, originals = 0, 0, dict[str, str | None]()
     async for document in _each(catalogue, operator, person):
-        name = f"originals/{document.content_hash}"
-        if document.content_hash not in originals:
-            try:
-                content = await catalogue.blobs.get(operator.tenant, document.content_hash)
-            except NotFound:  # deleted meanwhile, or lost: what is known of it is still told
-                name = ""
-            else:
-                archive.writestr(name, content)
-                originals.add(document.content_hash)
-        write(written(document_json(document) | {"original": name or None}) + "\n")
+        try:
+            history = await catalogue.documents.history(operator, document.id)
+        except DocumentNotFound:  # deleted meanwhile
+            continue
+        for key in (document.content_hash, *(one.content_hash for one in history)):
+            if key not in originals:
+                originals[key] = await _original(catalogue, operator, archive, key)
+        kept = [asdict(one) | {"original": originals[one.content_hash]} for one in history]
+        told = {"original": originals[document.content_hash], "revisions": kept}
+        write(written(document_json(document) | told) + "\n")
         documents += 1
-    return {"documents": documents, "originals": len(originals)}
+        revisions += len(kept)
+    there = sum(name is not None for name in originals.values())
+    return {"documents": documents, "revisions": revisions, "originals": there}
+
+
+async def _original(
+    catalogue: Catalogue, operator: Scope, archive: zipfile.ZipFile, key: str
+) -> str | None:
+    """Put an original into the archive, and return its name there; None where it is deleted or
+    lost meanwhile: what is known of it is still told."""
+    try:
+        content = await catalogue.blobs.get(operator.tenant, key)
+    except NotFound:
+        return None
+    name = f"originals/{key}"
+    archive.writestr(name, content)
+    return name
 
 
 async def _each(

@@ -14,7 +14,7 @@ from vademecum.cli.options import COMMON, As, AsOf, command, day_of, scope_of
 from vademecum.cli.output import escape, out, print_json, working
 from vademecum.composing import open as open_app
 from vademecum.errors import UsageError
-from vademecum.interface import memory_json, remembered_json, scope_json, story_json
+from vademecum.interface import memory_json, remembered_json, remembers_json, story_json
 from vademecum.model.ids import MemoryId
 from vademecum.model.memory import (
     DEFAULT_PERSONA,
@@ -110,13 +110,21 @@ def list_memories(
     """List what is remembered of a person, or was believed on a day."""
     scope = person_of(principal)
     states = STATES if every else None
-    found = with_app(
-        lambda app: app.memories(scope=scope, persona=persona, states=states, as_of=day_of(as_of))
-    )
+
+    async def work(app: App) -> tuple[list[Memory], bool]:
+        listed = await app.memories(
+            scope=scope, persona=persona, states=states, as_of=day_of(as_of)
+        )
+        return listed, await app.remembering(scope=scope)
+
+    found, remembers = with_app(work)
     if COMMON.json:
-        print_json({"memories": [memory_json(m) for m in found], "scope": scope_json(scope)})
+        told = {"memories": [memory_json(m) for m in found]}
+        print_json(told | remembers_json(remembers, scope))
         return
-    if not found:
+    if not remembers:
+        out.print("remembering is off: `vade memories on` switches it on")
+    elif not found:
         past = "nothing was remembered on that day"
         out.print(past if as_of else "nothing is remembered yet: `vade remember TEXT` does it")
     for memory in found:
@@ -218,6 +226,28 @@ def forget(memory_id: Id, principal: As = None) -> None:
     scope = person_of(principal)
     with_app(lambda app: app.forget_memory(_id(memory_id), scope=scope))
     _show_erased(memory_id)
+
+
+@memories.command("off")
+@command
+def off(principal: As = None) -> None:
+    """Remember nothing more of a person, and recall nothing; what is known stays."""
+    _switch(person_of(principal), on=False)
+
+
+@memories.command("on")
+@command
+def on(principal: As = None) -> None:
+    """Remember again; what was said while it was off is not learned from."""
+    _switch(person_of(principal), on=True)
+
+
+def _switch(scope: Scope, *, on: bool) -> None:
+    done = with_app(lambda app: app.remembering(on, scope=scope))
+    if COMMON.json:
+        print_json(remembers_json(done, scope))
+    else:
+        out.print(f"remembering is {'on' if done else 'off'} for {escape(scope.principal)}")
 
 
 def _pin(memory_id: str, scope: Scope, *, pinned: bool) -> None:

@@ -4,9 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import (
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
 
 from vademecum.integrations.client import Passage, SearchClient, narrowed
+
+# LlamaIndex writes metadata before a text that a model reads; of ours it reads these.
+_TOLD = frozenset({"uri", "title", "page_start"})
 
 
 class VademecumRetriever(BaseRetriever):
@@ -36,5 +45,16 @@ class VademecumRetriever(BaseRetriever):
 
 
 def _node(passage: Passage) -> NodeWithScore:
-    node = TextNode(id_=passage.about["chunk_id"], text=passage.text, metadata=dict(passage.about))
+    about = dict(passage.about)
+    untold = [name for name in about if name not in _TOLD]
+    node = TextNode(
+        id_=about["chunk_id"],
+        text=passage.text,
+        metadata=about,
+        excluded_llm_metadata_keys=untold,
+        excluded_embed_metadata_keys=untold,
+        start_char_idx=about["start"],
+        end_char_idx=about["end"],
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=about["document_id"])},
+    )
     return NodeWithScore(node=node, score=passage.score)

@@ -136,11 +136,21 @@ class MemoryStore(Protocol):
         theirs."""
         ...
 
+    async def remembers(self, scope: Scope) -> bool:
+        """Return whether anything is remembered of the person: they may have switched it off."""
+        ...
+
+    async def set_remembers(self, scope: Scope, *, on: bool) -> None:
+        """Switch remembering on or off. While it is off nothing is added, learned or recalled, and
+        what was said until it is on again is never learned from. What is known stays."""
+        ...
+
     async def add(
         self, scope: Scope, new: NewMemory, keys: Keys, row: MemoryIndexRow, judge: Judge
     ) -> Remembered:
         """Judge the neighbours and write, while no other write of this person's memories can come
-        between. Neighbours are active, pending, held or archived; superseded ones are not."""
+        between. Neighbours are active, pending, held or archived; superseded ones are not.
+        Raises: MemoryOff, UsageError."""
         ...
 
     async def change(

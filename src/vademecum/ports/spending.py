@@ -29,6 +29,11 @@ class SpendingStore(Protocol):
         """Return what a key spent on a day (UTC), or with None all of its tenant."""
         ...
 
+    async def by_day(self, scope: Scope, since: date) -> dict[date, Spent]:
+        """Return what everybody of the tenant spent on each day since one (UTC); days without are
+        not in it."""
+        ...
+
     async def let_go(self, scope: Scope, before: date) -> int:
         """Delete what the tenant spent before a day; return how many rows."""
         ...

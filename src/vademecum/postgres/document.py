@@ -147,6 +147,15 @@ class PostgresDocuments:
             ).fetchone()
         return str(row["text"]) if row else ""
 
+    async def revision_text(self, scope: Scope, document_id: DocumentId, number: int) -> str | None:
+        """Return what was read of a revision, None where it was not read or is kept no longer.
+        Raises: DocumentNotFound."""
+        await self.get(scope, document_id)
+        values = {"tenant": scope.tenant, "id": document_id, "number": number}
+        async with transaction(self._pool, scope) as connection:
+            row = await (await connection.execute(_SQL["revision_text"], values)).fetchone()
+        return str(row["text"]) if row else None
+
     async def chunks(self, scope: Scope, document_id: DocumentId) -> list[Chunk]:
         await self.get(scope, document_id)
         async with transaction(self._pool, scope) as connection:

@@ -128,6 +128,12 @@ class EditForm(Form):
     pinned: bool | None = None
 
 
+class SwitchForm(Form):
+    """Whether anything is to be remembered of whoever sends this."""
+
+    remembers: bool
+
+
 class RecallForm(Form):
     """The message that memories may matter for."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from pgvector import HalfVector
 from psycopg.rows import DictRow
 
-from vademecum.errors import MemoryNotFound, UsageError
+from vademecum.errors import MemoryNotFound, MemoryOff, UsageError
 from vademecum.model.embedding import FloatArray
 from vademecum.model.ids import ConversationId, MemoryId, TurnId, new_uuid
 from vademecum.model.memory import Memory, MemoryVersion, NewMemory, Outcome, Remembered, State
@@ -56,11 +56,24 @@ class PostgresMemories:
         row = await self._one(scope, "last_of", values)
         return memory_of(row) if row else None
 
+    async def remembers(self, scope: Scope) -> bool:
+        row = await self._one(scope, "off", {})
+        return not (row and row["off"])
+
+    async def set_remembers(self, scope: Scope, *, on: bool) -> None:
+        async with transaction(self._pool, scope) as connection:
+            await self._lock(connection, scope)
+            query = _SQL["switch_on" if on else "switch_off"]
+            changed = await (await connection.execute(query, _own(scope))).fetchone()
+            if on and changed is not None:
+                await connection.execute(_SQL["pass_over"], _own(scope))
+
     async def add(
         self, scope: Scope, new: NewMemory, keys: Keys, row: MemoryIndexRow, judge: Judge
     ) -> Remembered:
         async with transaction(self._pool, scope) as connection:
             await self._lock(connection, scope)
+            await _check_on(connection, scope)
             await _hold_turn(connection, scope, new.source.turn_id)
             known = await self._neighbours(connection, scope, new.persona, keys)
             verdict = judge(known)
@@ -309,6 +322,13 @@ def person_key(scope: Scope) -> int:
     """Return the number that a person's memories are locked by."""
     digest = hashlib.blake2b(f"{scope.tenant}\0{scope.principal}".encode(), digest_size=8)
     return int.from_bytes(digest.digest(), "big", signed=True)
+
+
+async def _check_on(connection: Connection, scope: Scope) -> None:
+    """Raise MemoryOff where the person has switched remembering off."""
+    row = await (await connection.execute(_SQL["off"], _own(scope))).fetchone()
+    if row and row["off"]:
+        raise MemoryOff("remembering is switched off", hint="`vade memories on` switches it on")
 
 
 async def _hold_turn(connection: Connection, scope: Scope, turn_id: TurnId | None) -> None:

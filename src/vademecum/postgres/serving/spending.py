@@ -1,5 +1,6 @@
 """How are answers under way counted across processes, and what they cost?"""
 
+from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
@@ -55,13 +56,25 @@ class PostgresSpending:
         async with transaction(self._pool, scope) as connection:
             row = await (await connection.execute(_SQL["spent"], keys)).fetchone()
         assert row is not None  # a sum gives one
-        usage = Usage(prompt_tokens=row["prompt"], completion_tokens=row["completion"])
-        return Spent(usage=usage, cost=row["cost"])
+        return _spent(row)
+
+    async def by_day(self, scope: Scope, since: date) -> dict[date, Spent]:
+        """Return what everybody of the tenant spent on each day since one; days without are not
+        in it."""
+        keys = {"tenant": scope.tenant, "since": since}
+        async with transaction(self._pool, scope) as connection:
+            cursor = await connection.execute(_SQL["by_day"], keys)
+            return {row["day"]: _spent(row) async for row in cursor}
 
     async def let_go(self, scope: Scope, before: date) -> int:
         keys = {"tenant": scope.tenant, "before": before}
         async with transaction(self._pool, scope) as connection:
             return len(await (await connection.execute(_SQL["let_go"], keys)).fetchall())
+
+
+def _spent(row: Mapping[str, Any]) -> Spent:
+    usage = Usage(prompt_tokens=row["prompt"], completion_tokens=row["completion"])
+    return Spent(usage=usage, cost=row["cost"])
 
 
 def _keys(scope: Scope, answer: UnderWay) -> dict[str, Any]:

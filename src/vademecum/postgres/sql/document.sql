@@ -48,6 +48,13 @@ WHERE d.tenant = %(tenant)s AND d.id = %(id)s::uuid
            ELSE r.valid_from <= moment_of(%(as_of)s::date)
                 AND r.valid_until > moment_of(%(as_of)s::date) END
 
+-- name: revision_text
+-- Of one revision that was read and is still kept.
+SELECT r.text
+FROM document d JOIN revision r ON r.tenant = d.tenant AND r.document = d.id
+WHERE d.tenant = %(tenant)s AND d.id = %(id)s::uuid AND r.number = %(number)s::int
+  AND r.state IN ('ready', 'partial')
+
 -- name: list_chunks
 SELECT c.id, c.ordinal, c.start_offset, c.end_offset, c.tokens, c.heading_path, c.page_start,
        c.page_end, c.page_breaks, c.language, c.text, c.context, c.section_start, c.section_end

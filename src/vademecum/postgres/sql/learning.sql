@@ -1,6 +1,8 @@
 -- name: waiting
 SELECT c.id FROM conversation c
 WHERE c.tenant = %(tenant)s AND c.saved_through > c.learned_through
+  AND NOT EXISTS (SELECT FROM memory_off o
+                  WHERE o.tenant = c.tenant AND o.principal = c.principal)
   AND c.last_at < now() - make_interval(secs => %(quiet)s::float8) AND c.learn_after <= now()
 ORDER BY c.last_at
 LIMIT %(limit)s
@@ -9,6 +11,8 @@ LIMIT %(limit)s
 SELECT c.principal, c.persona, c.learned_through, c.saved_through, c.learn_attempts
 FROM conversation c
 WHERE c.tenant = %(tenant)s AND c.id = %(id)s::uuid AND c.saved_through > c.learned_through
+  AND NOT EXISTS (SELECT FROM memory_off o
+                  WHERE o.tenant = c.tenant AND o.principal = c.principal)
 
 -- name: unlearned_turns
 -- The person's own words only: no answer, no summary.

@@ -2,6 +2,26 @@
 -- One at a time writes the memories of a person, so that one fact cannot become two.
 SELECT pg_advisory_xact_lock(%(key)s::bigint)
 
+-- name: off
+SELECT EXISTS (SELECT FROM memory_off
+               WHERE tenant = %(tenant)s AND principal = %(principal)s) AS off
+
+-- name: switch_off
+INSERT INTO memory_off (tenant, principal) VALUES (%(tenant)s, %(principal)s)
+ON CONFLICT DO NOTHING
+RETURNING principal
+
+-- name: switch_on
+DELETE FROM memory_off WHERE tenant = %(tenant)s AND principal = %(principal)s
+RETURNING principal
+
+-- name: pass_over
+-- What was said while it was off, or before and not learned from yet, never is.
+UPDATE conversation
+SET learned_through = greatest(learned_through, saved_through), learn_attempts = 0,
+    learn_after = '-infinity'
+WHERE tenant = %(tenant)s AND principal = %(principal)s
+
 -- name: relationship
 WITH spoken AS (
     SELECT t.created_at FROM turn t

@@ -21,6 +21,14 @@ FROM spending
 WHERE tenant = %(tenant)s AND day = %(day)s::date
   AND (%(key)s::uuid IS NULL OR holder = paying_key(%(key)s::uuid))
 
+-- name: by_day
+-- Of everybody together.
+SELECT day, sum(prompt_tokens)::bigint AS prompt, sum(completion_tokens)::bigint AS completion,
+       sum(cost)::double precision AS cost
+FROM spending
+WHERE tenant = %(tenant)s AND day >= %(since)s::date
+GROUP BY day ORDER BY day
+
 -- name: let_go
 DELETE FROM spending
 WHERE tenant = %(tenant)s AND day < %(before)s::date

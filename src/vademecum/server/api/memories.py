@@ -9,12 +9,13 @@ from vademecum import interface
 from vademecum.errors import UsageError
 from vademecum.model.ids import ConversationId, MemoryId
 from vademecum.model.memory import STATES, Remembered
-from vademecum.server.forms import EditForm, RecallForm, RememberForm
+from vademecum.server.forms import EditForm, RecallForm, RememberForm, SwitchForm
 from vademecum.server.problems import Json
 from vademecum.server.routes import Routes
 from vademecum.server.service import Seeing, Serving
 
 routes = Routes()
+_SWITCH = "/api/v1/memories/remembering"
 _ONE = "/api/v1/memories/{memory_id}"
 
 
@@ -33,6 +34,7 @@ async def list_memories(
     return Json(
         {
             "memories": [interface.memory_json(memory) for memory in found],
+            "remembers": await service.app.remembering(scope=scope),
             "scope": interface.scope_json(scope),
         }
     )
@@ -76,6 +78,19 @@ async def recall(form: RecallForm, service: Serving, scope: Seeing) -> Response:
         as_of=form.as_of,
     )
     return Json(interface.recall_json(found) | {"scope": interface.scope_json(scope)})
+
+
+@routes.add("GET", _SWITCH, permission="memory", spends="read")
+async def remembers(service: Serving, scope: Seeing) -> Response:
+    """Tell whether anything is remembered of whoever asks."""
+    return Json(interface.remembers_json(await service.app.remembering(scope=scope), scope))
+
+
+@routes.add("PUT", _SWITCH, permission="memory", spends="work")
+async def set_remembers(form: SwitchForm, service: Serving, scope: Seeing) -> Response:
+    """Switch remembering on or off for oneself; what is known stays until it is forgotten."""
+    done = await service.app.remembering(form.remembers, scope=scope)
+    return Json(interface.remembers_json(done, scope))
 
 
 @routes.add("GET", _ONE, permission="memory", spends="read")

@@ -36,6 +36,11 @@ async def export(service: Serving, scope: Seeing) -> Response:
     """Return all that is kept of whoever asks: memories with their history, conversations."""
     personal = await service.app.catalogue.exports.personal(scope)
     held = await service.app.catalogue.would_forget(scope=scope)
-    document = {"principal": scope.principal} | interface.personal_json(personal) | {"held": held}
+    on = await service.app.remembering(scope=scope)
+    document = (
+        {"principal": scope.principal, "remembers": on}
+        | interface.personal_json(personal)
+        | {"held": held}
+    )
     headers = {"Content-Disposition": 'attachment; filename="vademecum.json"'}
     return Json(document, headers=headers)

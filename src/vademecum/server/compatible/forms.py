@@ -91,13 +91,14 @@ class EmbeddingForm(Lenient):
 
 
 class RerankForm(Lenient):
-    """Texts to order by a query, as Cohere and Jina take it."""
+    """Texts to order by a query, as Cohere and Jina take it. Without a word on `return_documents`
+    each has its own default, which the route knows."""
 
     query: Text
     documents: list[Annotated[str, _LONG] | dict[str, Any]] = Field(max_length=256)
     model: str = ""
     top_n: int | None = Field(default=None, ge=0)
-    return_documents: bool = False
+    return_documents: bool | None = None
 
     def texts(self) -> list[str]:
         return [d if isinstance(d, str) else str(d.get("text", "")) for d in self.documents]

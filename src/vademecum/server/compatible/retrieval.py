@@ -14,7 +14,7 @@ from vademecum.server.compatible.forms import Condition, RerankForm, RetrievalFo
 from vademecum.server.compatible.openai import collections_of
 from vademecum.server.problems import Json
 from vademecum.server.routes import MEGABYTE, Routes
-from vademecum.server.service import Seeing, Serving
+from vademecum.server.service import Seeing, Service, Serving
 
 routes = Routes()
 # Dify's words for what our filters can say. Others are refused: a condition that is left out
@@ -27,21 +27,33 @@ _OPERATORS = {
 
 @routes.add("POST", "/v1/rerank", permission="read", spends="work", most_bytes=4 * MEGABYTE)
 async def rerank(form: RerankForm, service: Serving) -> Response:
-    """Order texts by a query, the nearest first; scores lie in 0..1."""
+    """Order texts by a query, the nearest first; scores lie in 0..1. The texts come back as well,
+    as Jina sends them, unless `return_documents` is false."""
+    return await _reranked(form, service, texts=form.return_documents is not False)
+
+
+@routes.add("POST", "/v2/rerank", permission="read", spends="work", most_bytes=4 * MEGABYTE)
+async def rerank_places(form: RerankForm, service: Serving) -> Response:
+    """Order texts by a query as Cohere's second API does: places and scores, never texts."""
+    return await _reranked(form, service, texts=False)
+
+
+async def _reranked(form: RerankForm, service: Service, *, texts: bool) -> Response:
     parts = service.app.ingest_parts
-    texts = form.texts()
+    given = form.texts()
     most = parts.embedder.max_tokens
-    scores = await relevance(parts.encoder, parts.tokenizer, most, form.query, texts)
-    order = sorted(range(len(texts)), key=lambda place: (-scores[place], place))
+    scores = await relevance(parts.encoder, parts.tokenizer, most, form.query, given)
+    order = sorted(range(len(given)), key=lambda place: (-scores[place], place))
     results = [
         {"index": place, "relevance_score": scores[place]}
-        | ({"document": {"text": texts[place]}} if form.return_documents else {})
+        | ({"document": {"text": given[place]}} if texts else {})
         for place in order[: form.top_n]
     ]
-    tokens = sum(parts.tokenizer.count(text) for text in [form.query, *texts])
+    tokens = sum(parts.tokenizer.count(text) for text in [form.query, *given])
     return Json(
         {"id": new_uuid(), "model": form.model or "local:maxsim", "results": results}
-        | {"usage": {"total_tokens": tokens}, "meta": {"api_version": {"version": "2"}}}
+        | {"object": "list", "usage": {"total_tokens": tokens}}
+        | {"meta": {"api_version": {"version": "2"}}}
     )
 
 

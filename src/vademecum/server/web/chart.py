@@ -7,7 +7,7 @@ from typing import Any
 WIDTH = 900
 ROW = 26
 _LEFT = 190
-_RIGHT = 80
+_RIGHT = 110
 _ROOM = WIDTH - _LEFT - _RIGHT
 
 

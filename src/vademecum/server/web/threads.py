@@ -53,7 +53,7 @@ async def open_thread(
     records = await _records(service, scope, answers)
     found = await _found(service, scope, records.values())
     memories = await _memories(service, caller, answers)
-    may_keep = bool({"memory", "admin"} & caller.permissions)
+    keeps = await may_keep(service, caller)
     exchanges = [
         Exchange(
             question=question.text,
@@ -70,7 +70,7 @@ async def open_thread(
                     key=lambda turn: -turn.variant,
                 )
             ),
-            offers=offers_in(question.text) if may_keep and question is shown[-1] else (),
+            offers=offers_in(question.text) if keeps and question is shown[-1] else (),
         )
         for question in shown
     ]
@@ -79,6 +79,13 @@ async def open_thread(
         exchanges=tuple(exchanges),
         earlier=len(questions) - len(shown),
     )
+
+
+async def may_keep(service: Service, caller: Caller) -> bool:
+    """Tell whether the caller may have something remembered, and has not switched that off."""
+    if not {"memory", "admin"} & caller.permissions:
+        return False
+    return await service.app.remembering(scope=caller.scope)
 
 
 def offers_in(text: str) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from vademecum.model.conversation import Conversation
 from vademecum.model.ids import ChunkId, ConversationId
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.principal import Scope
-from vademecum.model.serving.key import Caller
 from vademecum.server.api.search import EVENTS, answering, opened
 from vademecum.server.forms import AskForm
 from vademecum.server.leaving import unless_gone
@@ -25,7 +24,7 @@ from vademecum.server.routes import KILOBYTE, Routes
 from vademecum.server.service import Calling, Seeing, Service, Serving
 from vademecum.server.streams import frame
 from vademecum.server.web.site import fragment, language_of, page, see, wants_events
-from vademecum.server.web.threads import Exchange, offers_in, open_thread
+from vademecum.server.web.threads import Exchange, may_keep, offers_in, open_thread
 from vademecum.server.web.views import answer_view, checked_view, sources_of
 from vademecum.text.normalise import fold
 
@@ -96,7 +95,8 @@ async def ask(request: Request, service: Serving, caller: Calling) -> Response:
     events = answering(service, caller, form, request)
     if wants_events(request):
         first = await opened(events)
-        streamed = _streamed(request, caller, form, first)
+        keeps = not form.temporary and await may_keep(service, caller)
+        streamed = _streamed(request, form, first, keeps=keeps)
         return StreamingResponse(streamed, media_type=EVENTS)
     answer = await unless_gone(request, whole(events))
     if answer.conversation_id is not None:
@@ -123,7 +123,7 @@ def _form(fields: FormData) -> AskForm:
 
 
 async def _streamed(
-    request: Request, caller: Caller, form: AskForm, events: AsyncGenerator[Event, None]
+    request: Request, form: AskForm, events: AsyncGenerator[Event, None], *, keeps: bool
 ) -> AsyncIterator[bytes]:
     """Yield parts of the page as events: `stage`, each `sentence`, and one of `done` and `error`
     at the end."""
@@ -148,18 +148,17 @@ async def _streamed(
                             "sentence", {"html": fragment(request, "parts/said.html", said=said)}
                         )
                     case Done():
-                        yield frame("done", _ended(request, caller, form, event))
+                        yield frame("done", _ended(request, form, event, keeps=keeps))
         except VademecumError as error:
             html = fragment(request, "parts/error.html", error=error)
             yield frame("error", {"html": html})
 
 
-def _ended(request: Request, caller: Caller, form: AskForm, event: Done) -> dict[str, Any]:
+def _ended(request: Request, form: AskForm, event: Done, *, keeps: bool) -> dict[str, Any]:
     """Return the whole answer as it will stand when the page is loaded again, and where that is."""
     answer = event.answer
     view = answer_view(answer)
-    may_keep = bool({"memory", "admin"} & caller.permissions) and not form.temporary
-    offers = offers_in(form.question) if may_keep else ()
+    offers = offers_in(form.question) if keeps else ()
     html = fragment(
         request, "parts/answer.html", answer=view, question=form.question, newest=True,
         offers=offers,

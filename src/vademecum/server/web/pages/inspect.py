@@ -1,6 +1,7 @@
 """Why was it answered like this? One trace, for operators: what was found, and what it took."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, get_args
 from uuid import UUID
 
@@ -9,13 +10,16 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from vademecum.errors import UsageError
-from vademecum.model.ids import TraceId
+from vademecum.model.ids import ChunkId, TraceId
+from vademecum.model.memory import STATES
+from vademecum.model.principal import Scope
 from vademecum.postgres.trace.overview import Overview
 from vademecum.rank.fuse import Method
 from vademecum.server.forms import ReplayForm
 from vademecum.server.routes import Routes
-from vademecum.server.service import Seeing, Serving
+from vademecum.server.service import Seeing, Service, Serving
 from vademecum.server.web.chart import candidates_of, stages_of, waterfall
+from vademecum.server.web.prompted import PromptView, candidates_in, had_prompt, prompted
 from vademecum.server.web.site import page
 
 routes = Routes()
@@ -55,10 +59,26 @@ async def show(trace_id: UUID, request: Request, service: Serving, scope: Seeing
         own=own,
         chart=waterfall(stages_of(record)),
         searches=[(search, candidates_of(search)) for search in searches],
+        prompt=await _prompt(service, scope, record, own=own),
         raw=json.dumps(dict(trace.record), indent=1, ensure_ascii=False) if own else "",
         form={},
         methods=_METHODS,
     )
+
+
+async def _prompt(
+    service: Service, scope: Scope, record: Mapping[str, Any], *, own: bool
+) -> PromptView | None:
+    """Return the prompt of an answer as far as it can be told, None where there was none."""
+    if not had_prompt(record):
+        return None
+    wanted = [ChunkId(UUID(one["chunk_id"])) for one in candidates_in(record)]
+    found = await service.app.catalogue.documents.confirm(scope, wanted, None, sections=True)
+    memories = None
+    if own:
+        every = await service.app.memories(scope=scope, states=STATES)
+        memories = {memory.id: memory for memory in every}
+    return await prompted(service.app.answer_parts, record, found, memories)
 
 
 @routes.add(

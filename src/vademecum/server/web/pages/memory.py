@@ -37,6 +37,7 @@ async def list_memories(request: Request, service: Serving, scope: Seeing) -> Re
         "memory.html",
         pending=pending[::-1],
         groups=grouped(every),
+        remembers=await service.app.remembering(scope=scope),
         total=sum(memory.state in ("active", "held") for memory in every),
     )
 
@@ -82,6 +83,15 @@ async def remember(request: Request, service: Serving, scope: Seeing) -> Respons
     if wants_part(request):
         return page(request, "parts/kept.html", done=done)
     return see(place)
+
+
+@routes.add("POST", "/memory/remembering", permission="memory", spends="work", page=True)
+async def switch(request: Request, service: Serving, scope: Seeing) -> Response:
+    """Switch remembering on or off for oneself."""
+    async with request.form() as form:
+        on = form.get("on") == "1"
+    await service.app.remembering(on, scope=scope)
+    return see("/memory")
 
 
 @routes.add("POST", _ONE + "/confirm", permission="memory", spends="work", page=True)

@@ -10,13 +10,14 @@ from starlette.responses import Response
 
 from vademecum.adapters.parsers.media_type import PDF
 from vademecum.errors import NotFound, UsageError
-from vademecum.model.document import Document, State
+from vademecum.model.document import Document, Revision, State
 from vademecum.model.ids import ChunkId, DocumentId
 from vademecum.model.principal import Scope
 from vademecum.ports.painter import PagePainter
 from vademecum.server.api.documents import cursor_of, facts_of, sources_of
 from vademecum.server.routes import MEGABYTE, Routes
 from vademecum.server.service import Calling, Seeing, Service, Serving
+from vademecum.server.web.differences import differences
 from vademecum.server.web.excerpt import Excerpt, around, outlined
 from vademecum.server.web.site import page, see, wants_part
 
@@ -27,6 +28,8 @@ _MOST_FILES = 100
 _MOST_FIELDS = 50
 # A picture takes a process and some hundred milliseconds of a core.
 _PAINTING = asyncio.Semaphore(2)
+# Two long texts that have little in common take some tenths of a second.
+_COMPARING = asyncio.Semaphore(2)
 _MOST_WORDS = 4_000
 
 
@@ -169,15 +172,52 @@ async def show(document_id: UUID, request: Request, service: Serving, scope: See
     documents = service.app.catalogue.documents
     text = await documents.text(scope, document.id)
     chunks = await documents.chunks(scope, document.id)
+    history = await documents.history(scope, document.id)
     last = max((chunk.page_end or 0 for chunk in chunks), default=0)
     return page(
         request,
         "source.html",
         document=document,
-        history=await documents.history(scope, document.id),
+        history=history,
+        read=_read(history),
         outline=outlined(text, chunks),
         letters=len(text),
         pages=list(range(1, last + 1)) if document.media_type == PDF else [],
+    )
+
+
+def _read(history: list[Revision]) -> list[int]:
+    """Return the numbers of the revisions that have a text, oldest first."""
+    return [one.number for one in history if one.state in (State.READY, State.PARTIAL)]
+
+
+@routes.add("GET", _ONE + "/changes", permission="read", spends="work", page=True)
+async def changes(
+    document_id: UUID,
+    request: Request,
+    service: Serving,
+    scope: Seeing,
+    before: int = 0,
+    after: int = 0,
+) -> Response:
+    """Show what one revision says and another does not; without numbers the last two."""
+    document = await _get(service, scope, document_id)
+    documents = service.app.catalogue.documents
+    history = await documents.history(scope, document.id)
+    read = _read(history)
+    numbers = (before or (read[-2] if len(read) > 1 else 0), after or (read[-1] if read else 0))
+    texts = [await documents.revision_text(scope, document.id, number) for number in numbers]
+    if texts[0] is None or texts[1] is None:
+        raise NotFound("there is no such revision to compare", hint="choose two that were read")
+    async with _COMPARING:
+        found = await asyncio.to_thread(differences, texts[0], texts[1])
+    return page(
+        request,
+        "changes.html",
+        document=document,
+        history=[one for one in history if one.number in read],
+        numbers=numbers,
+        found=found,
     )
 
 
