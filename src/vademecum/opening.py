@@ -26,6 +26,7 @@ from vademecum.model.memory import KINDS
 from vademecum.ports.reranker import Reranker
 from vademecum.rank.blend import MAXSIM
 from vademecum.rank.memory import E5_SMALL, FLOOR, WHOLE_RANGE, Calibration
+from vademecum.retrieve.expand import Queries
 from vademecum.retrieve.fuse import Fusion
 from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking
 from vademecum.settings import ChunkingRuleSettings, Loaded, Settings
@@ -35,12 +36,21 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRules:
-    """How to search: the order, when a graph may be used, and what filters may ask about (all
-    where no key is named)."""
+    """How to search: the order, when a graph may be used, what filters may ask about (all where no
+    key is named), and what a language model adds to a query, in how many seconds at most."""
 
     ranking: Ranking
     exact_below: int
     filter_keys: frozenset[str]
+    queries: Queries = ""
+    query_seconds: float = 6.0
+
+    @property
+    def named(self) -> dict[str, object]:
+        """What a search depends on, by the dotted keys of the settings."""
+        named = {"search.exact_below": self.exact_below, **self.ranking.named}
+        # Named only where it is on, so that a trace of before differs in nothing.
+        return named | ({"search.queries": self.queries} if self.queries else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,8 +229,16 @@ def open_reranker(settings: Settings) -> HttpReranker | CrossEncoder | None:
 
 
 def search_rules(settings: Settings, reranker: Reranker | None = None) -> SearchRules:
-    """Return how the settings say to search, with the reranker that they name."""
+    """Return how the settings say to search, with the reranker that they name.
+
+    Raises: InvalidSetting, where a language model is to add to queries and there is none.
+    """
     search = settings.search
+    if search.queries in ("multi", "hyde") and not settings.models.language:
+        raise InvalidSetting(
+            f"search.queries is {search.queries}, but there is no language model",
+            hint="set models.language, or search.queries to decompose or nothing",
+        )
     fusion = Fusion(method=search.fusion, k=search.fusion_k, dense_weight=search.dense_weight)
     names = frozenset(name.strip() for name in search.filter_keys.split(","))
     return SearchRules(
@@ -235,6 +253,8 @@ def search_rules(settings: Settings, reranker: Reranker | None = None) -> Search
         ),
         exact_below=search.exact_below,
         filter_keys=names - {""},
+        queries=search.queries,
+        query_seconds=search.query_seconds,
     )
 
 

@@ -45,6 +45,7 @@ from vademecum.postgres.memory.upkeep import PostgresMemoryUpkeep
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.postgres.trace.kept_answer import PostgresKeptAnswers
 from vademecum.postgres.upkeep import PostgresUpkeep
+from vademecum.retrieve.expand import Expanding
 from vademecum.retrieve.pipeline import RetrieveParts
 from vademecum.settings import LOCAL_E5, Loaded, Settings
 from vademecum.text import language
@@ -112,6 +113,18 @@ class Wiring:
             ranking=rules.ranking,
             reranker=self.models.reranker,
             calibrations=CalibrationsOf(self.catalogue.pool, self.generation.id),
+            expanding=self.expanding(rules),
+        )
+
+    def expanding(self, rules: SearchRules) -> Expanding | None:
+        """Return what is added to queries, None where nothing is."""
+        if not rules.queries:
+            return None
+        return Expanding(
+            how=rules.queries,
+            model=self.models.language_model,
+            seconds=rules.query_seconds,
+            clock=SystemClock(),
         )
 
     def talk(self) -> TalkParts:
@@ -154,8 +167,7 @@ class Wiring:
             "analyser": self.generation.analyser,
             "language_model": model.name if model else "",
             "prompt": hashlib.sha256(SYSTEM.encode()).hexdigest()[:12],
-            "search.exact_below": search.exact_below,
-            **search.ranking.named,
+            **search.named,
             **answers.named,
         }
 

@@ -9,6 +9,7 @@ from vademecum.model.index import EXACT_BELOW
 from vademecum.rank.blend import MAXSIM, RERANK_FIRST, RERANK_LEAD
 from vademecum.rank.fuse import DENSE_WEIGHT, Method
 from vademecum.rank.memory import FLOOR
+from vademecum.retrieve.expand import Queries
 
 LOCAL_E5 = "local:multilingual-e5-small"
 
@@ -129,6 +130,14 @@ class SearchSettings(_Section):
     )
     exact_below: int = Field(
         default=EXACT_BELOW, ge=0, description="up to so many chunks are compared one by one"
+    )
+    queries: Queries = Field(
+        default="",
+        description="what a language model adds to a search: multi (other wordings), hyde (a "
+        "passage that would answer), decompose (the questions in it); empty = nothing",
+    )
+    query_seconds: float = Field(
+        default=6.0, gt=0, le=60, description="after this what was typed is searched alone"
     )
     filter_keys: str = Field(
         default="",
