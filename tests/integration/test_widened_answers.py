@@ -13,9 +13,10 @@ from vademecum.postgres.pool import Pool
 from vademecum.retrieve.expand import Queries
 from vademecum.testing.language_models import ModelFault, ScriptedModel, provider_away
 
-ASKED = "Compare the lifts of the arena with those of the stadium."
-MADE = ["How many lifts does the arena have?", "How many lifts does the stadium have?"]
-ARENA, STADIUM = "The arena has three lifts.", "The stadium has seven lifts."
+ASKED = "Compare bags at the arena with the gates of the stadium."
+MADE = ["Where do bags stay at the arena?", "When do the gates of the stadium open?"]
+PARTS = "Where do bags stay at the arena, and when do the gates of the stadium open?"
+ARENA, STADIUM = "Bags stay in the cloakroom of the arena.", "The gates of the stadium open at nine."
 
 
 class Writer(ScriptedModel):
@@ -39,7 +40,7 @@ async def bench_with(
     await bench.ingest(
         source("arena", ARENA, title="Arena"),
         source("stadium", STADIUM, title="Stadium"),
-        source("other", "Bags larger than a sheet of paper stay in the cloakroom."),
+        source("other", "Tickets cost twenty dollars this season."),
     )
     return bench
 
@@ -81,10 +82,9 @@ async def test_without_a_model_a_search_falls_into_its_parts(
     pool: Pool, database_url: str, tmp_path: Path
 ) -> None:
     bench = await bench_with(pool, database_url, tmp_path, "decompose", None)
-    asked = "How many lifts does the arena have, and how many does the stadium have?"
-    found = await bench.app.search(asked, scope=OPERATOR, k=2)
+    found = await bench.app.search(PARTS, scope=OPERATOR, k=2)
     assert {p.source.uri for p in found.retrieval.passages} == {"arena", "stadium"}
-    answer = await bench.app.ask(asked, scope=OPERATOR)
+    answer = await bench.app.ask(PARTS, scope=OPERATOR)
     assert answer.degraded == ()
     assert {ARENA, STADIUM} <= {sentence.text for sentence in answer.sentences}
 
@@ -92,10 +92,10 @@ async def test_without_a_model_a_search_falls_into_its_parts(
 async def test_an_invented_passage_is_nowhere_in_the_answer_or_its_trace(
     pool: Pool, database_url: str, tmp_path: Path
 ) -> None:
-    invented = "The zeppelin of the arena carries nobody, since its lifts are three."
+    invented = "The zeppelin of the arena carries every bag to its cloakroom."
     model = Writer({"passage": invented})
     bench = await bench_with(pool, database_url, tmp_path, "hyde", model)
-    answer = await bench.app.ask("What is there for visitors of the arena?", scope=OPERATOR)
+    answer = await bench.app.ask("Where does a rucksack stay at the arena?", scope=OPERATOR)
     assert answer.passages[0].source.uri == "arena"
     assert answer.degraded == ()
     assert bench.tables_with("zeppelin") == []
@@ -105,25 +105,24 @@ async def test_an_invented_passage_is_nowhere_in_the_answer_or_its_trace(
 async def test_a_replay_searches_for_the_wordings_of_before(
     pool: Pool, database_url: str, tmp_path: Path
 ) -> None:
-    model = Writer({"queries": ["What lifts does the arena have?"]})
+    model = Writer({"queries": ["Where do bags stay at the arena?"]})
     bench = await bench_with(pool, database_url, tmp_path, "multi", model)
-    found = await bench.app.search("lifts in the arena", scope=OPERATOR)
+    found = await bench.app.search("cloakroom in the arena", scope=OPERATOR)
     assert found.retrieval.fusion["queries"]["lists"] == 2
     asked = len(model.prompts)
     replay = await bench.app.replay(found.trace_id, scope=OPERATOR)
     assert replay.same
     assert len(model.prompts) == asked, "nobody was asked again"
-    answer = await bench.app.ask("What lifts are in the arena?", scope=OPERATOR)
+    answer = await bench.app.ask("Which cloakroom is in the arena?", scope=OPERATOR)
     assert (await bench.app.replay(answer.trace_id, scope=OPERATOR)).searches[0].overlap == 1.0
 
 
 async def test_several_parts_are_not_widened(
     pool: Pool, database_url: str, tmp_path: Path
 ) -> None:
-    model = Writer({"queries": ["What lifts does the arena have?"]})
+    model = Writer({"queries": ["Where do bags stay at the arena?"]})
     bench = await bench_with(pool, database_url, tmp_path, "multi", model)
-    asked = "How many lifts does the arena have, and how many does the stadium have?"
-    answer = await bench.app.ask(asked, scope=OPERATOR)
+    answer = await bench.app.ask(PARTS, scope=OPERATOR)
     assert len(model.prompts) == 1, "it wrote the answer"
     replay = await bench.app.replay(answer.trace_id, scope=OPERATOR)
     assert all(one.moved == () for one in replay.searches)
@@ -134,6 +133,6 @@ async def test_a_model_that_is_away_costs_an_answer_only_a_word(
 ) -> None:
     model = Writer({}, faults={1: provider_away(), 2: provider_away()})
     bench = await bench_with(pool, database_url, tmp_path, "multi", model)
-    answer = await bench.app.ask("How many lifts does the arena have?", scope=OPERATOR)
+    answer = await bench.app.ask("Where do bags stay at the arena?", scope=OPERATOR)
     assert answer.degraded == ("queries: provider-away", "language_model: provider-away")
     assert answer.sentences[0].text == ARENA
