@@ -84,13 +84,25 @@ class AnswerRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SharedRules:
+    """In which collections answers are given to other wordings of their question, from which
+    cosine on, how long, and how many are kept of a tenant."""
+
+    collections: frozenset[str]
+    least: float
+    lasts: timedelta
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReuseRules:
     """How long an answer may be given again, how many are kept of one principal, and the digest of
-    every setting that one may depend on."""
+    every setting that one may depend on. In `shared` collections it is given to other wordings."""
 
     lasts: timedelta
     most: int
     settings: str
+    shared: SharedRules | None = None
 
 
 DEFAULT_ANSWERS = AnswerRules(temperature=None, show_unsupported=False, best_at_ends=False)
@@ -272,10 +284,18 @@ def reuse_rules(settings: Settings) -> ReuseRules | None:
     cache = settings.cache
     if not cache.answers:
         return None
+    names = frozenset(name.strip() for name in cache.semantic_collections.split(",")) - {""}
+    shared = SharedRules(
+        collections=names,
+        least=cache.semantic_cosine,
+        lasts=timedelta(minutes=cache.semantic_minutes),
+        most=cache.semantic_answers,
+    )
     return ReuseRules(
         lasts=timedelta(minutes=cache.answer_minutes),
         most=cache.answers_of_one,
         settings=hashlib.sha256(settings.model_dump_json().encode()).hexdigest(),
+        shared=shared if names else None,
     )
 
 

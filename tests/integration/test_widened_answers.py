@@ -16,7 +16,10 @@ from vademecum.testing.language_models import ModelFault, ScriptedModel, provide
 ASKED = "Compare bags at the arena with the gates of the stadium."
 MADE = ["Where do bags stay at the arena?", "When do the gates of the stadium open?"]
 PARTS = "Where do bags stay at the arena, and when do the gates of the stadium open?"
-ARENA, STADIUM = "Bags stay in the cloakroom of the arena.", "The gates of the stadium open at nine."
+ARENA, STADIUM = (
+    "Bags stay in the cloakroom of the arena.",
+    "The gates of the stadium open at nine.",
+)
 
 
 class Writer(ScriptedModel):
@@ -117,9 +120,7 @@ async def test_a_replay_searches_for_the_wordings_of_before(
     assert (await bench.app.replay(answer.trace_id, scope=OPERATOR)).searches[0].overlap == 1.0
 
 
-async def test_several_parts_are_not_widened(
-    pool: Pool, database_url: str, tmp_path: Path
-) -> None:
+async def test_several_parts_are_not_widened(pool: Pool, database_url: str, tmp_path: Path) -> None:
     model = Writer({"queries": ["Where do bags stay at the arena?"]})
     bench = await bench_with(pool, database_url, tmp_path, "multi", model)
     answer = await bench.app.ask(PARTS, scope=OPERATOR)

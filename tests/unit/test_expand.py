@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+
 from vademecum.adapters.clock import SystemClock
 from vademecum.errors import DatabaseAway, InvalidSetting
 from vademecum.model.answer import Usage

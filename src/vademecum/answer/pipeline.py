@@ -188,8 +188,15 @@ async def _given_again(
     answer = _assemble(ask, talk, draft, again.kept.mode, again.passages, None, timings)
     otherwise = await asyncio.to_thread(conflicts, draft.kept, again.passages)
     before = again.kept.trace_id
-    whole = replace(answer, given_before=before, conflicts=() if answer.abstained else otherwise)
+    whole = replace(
+        answer,
+        given_before=before,
+        reworded=again.reworded,
+        conflicts=() if answer.abstained else otherwise,
+    )
     record = answer_record(whole, (), _versions(parts))
+    if again.reworded:
+        record["reworded"] = True
     record["asked"] = asked_record(scope, ask, whole.conversation_id)
     said = () if whole.abstained else draft.kept
     await finish(parts.talk, scope, talk, whole.text, said, again.passages, record)

@@ -170,6 +170,20 @@ class CacheSettings(_Section):
     answers_of_one: int = Field(
         default=1_000, ge=1, le=100_000, description="answers kept of one principal"
     )
+    semantic_collections: str = Field(
+        default="",
+        description="collections that everyone of the tenant may read, like faq,rules, in which an "
+        "answer is given again to another wording, whoever asks; empty = none",
+    )
+    semantic_cosine: float = Field(
+        default=0.95, ge=0.9, le=1, description="how near the questions must be, at least"
+    )
+    semantic_minutes: float = Field(
+        default=60.0, gt=0, le=10_080, description="how long such an answer may be given again"
+    )
+    semantic_answers: int = Field(
+        default=10_000, ge=1, le=10_000, description="such answers kept of one tenant"
+    )
 
 
 class MemorySettings(_Section):
