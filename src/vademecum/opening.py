@@ -23,10 +23,10 @@ from vademecum.memory.upkeep import MemoryKeep
 from vademecum.model.embedding import EmbeddingSpace
 from vademecum.model.index import EXACT_BELOW
 from vademecum.model.memory import KINDS
+from vademecum.model.query import Queries
 from vademecum.ports.reranker import Reranker
 from vademecum.rank.blend import MAXSIM
 from vademecum.rank.memory import E5_SMALL, FLOOR, WHOLE_RANGE, Calibration
-from vademecum.retrieve.expand import Queries
 from vademecum.retrieve.fuse import Fusion
 from vademecum.retrieve.pipeline import DEFAULT_RANKING, Ranking
 from vademecum.settings import ChunkingRuleSettings, Loaded, Settings

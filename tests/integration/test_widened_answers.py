@@ -7,10 +7,10 @@ from typing import Any
 
 from support import OPERATOR, Bench, make_bench, source
 
+from vademecum.model.query import Queries
 from vademecum.opening import DEFAULT_SEARCH
 from vademecum.ports.language_model import Prompt
 from vademecum.postgres.pool import Pool
-from vademecum.retrieve.expand import Queries
 from vademecum.testing.language_models import ModelFault, ScriptedModel, provider_away
 
 ASKED = "Compare bags at the arena with the gates of the stadium."

@@ -14,11 +14,11 @@ from vademecum.model.answer import Usage
 from vademecum.model.ids import ChunkId
 from vademecum.model.passage import ConfirmedChunk, Retrieval
 from vademecum.model.principal import Scope
-from vademecum.model.query import Query
+from vademecum.model.query import Queries, Query
 from vademecum.opening import search_rules
 from vademecum.ports.language_model import LanguageModel
 from vademecum.ports.store import DocumentStore
-from vademecum.retrieve.expand import NOTHING, Beside, Expanding, Queries, beside
+from vademecum.retrieve.expand import NOTHING, Beside, Expanding, beside
 from vademecum.retrieve.pipeline import DEFAULT_RANKING, RetrieveParts, retrieve
 from vademecum.retrieve.widen import added_before, divided, search, spent, voted, widened
 from vademecum.settings import load

@@ -11,6 +11,8 @@ from vademecum.model.ids import ConversationId
 from vademecum.model.memory import Stage
 
 Mode = Literal["hybrid", "dense", "keyword"]
+# What a language model adds to a typed query.
+Queries = Literal["", "multi", "hyde", "decompose"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

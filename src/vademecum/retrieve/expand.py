@@ -10,10 +10,10 @@ import asyncio
 import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from vademecum.errors import ServiceAway
 from vademecum.model.answer import Usage
+from vademecum.model.query import Queries
 from vademecum.ports.clock import Clock
 from vademecum.ports.language_model import LanguageModel, Prompt
 from vademecum.retrieve.rewrite import MOST_LETTERS, read_object, replied
@@ -24,7 +24,6 @@ from vademecum.text.language import detect
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
 
-Queries = Literal["", "multi", "hyde", "decompose"]
 MOST_WORDINGS = 3
 MOST_QUESTIONS = 4
 _TOKENS = 300

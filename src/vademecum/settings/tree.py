@@ -6,10 +6,10 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 from vademecum.model.index import EXACT_BELOW
+from vademecum.model.query import Queries
 from vademecum.rank.blend import MAXSIM, RERANK_FIRST, RERANK_LEAD
 from vademecum.rank.fuse import DENSE_WEIGHT, Method
 from vademecum.rank.memory import FLOOR
-from vademecum.retrieve.expand import Queries
 
 LOCAL_E5 = "local:multilingual-e5-small"
 

@@ -64,6 +64,10 @@ _PRICE_OF = late(
 _COSTS = late(
     r"(?:how much|what)(?: (?:do|does|will|would))?(?= )(?P<of>[^?.!,;]*?) costs?(?![\p{L}'])"
 )
+# Marks that tell C# from C++, 5 % from 5 and -5 from 5.
+_MARKS = late(r"[^\p{L}\p{M}\p{N}\s.,?!¿¡;:'’\"“”()…–—-]|(?<![\p{L}\p{N}])-(?=\d)")
+# "US" is not "us".
+_CAPITALS = late(r"(?<![\p{L}\p{N}])\p{Lu}{2,}(?![\p{L}\p{N}-])")
 _FEWEST_TO_TURN = 4
 
 
@@ -103,9 +107,9 @@ def facts(text: str, language: str) -> Facts:
 def meaning(text: str, language: str) -> list[Any]:
     """Return, as JSON values, what two questions must have equal to ask the same in other words.
 
-    Codes, numbers, days and names, these in their order; whether something is denied, and what is
-    left out or all that is meant; and every word but the few that say nothing, by its stem, in the
-    same order or in one that begins elsewhere: "On Sundays, when ...?" is "When ... on Sundays?".
+    Codes, numbers, days, and names and marks in their order; whether something is denied, and what
+    is left out or all that is meant; and every word but the few that say nothing, by its stem, in
+    the same order or in one that begins elsewhere: "On Sundays, when ...?" is "When ... on Sundays?".
     It is strict on purpose: opposite questions are nearer to each other, in cosine, than most
     paraphrases.
     """
@@ -118,6 +122,8 @@ def meaning(text: str, language: str) -> list[Any]:
         sorted(repr(day) for day in stated.days),
         sorted(stated.weekdays),
         list(stated.names),
+        _CAPITALS.findall(text),
+        _MARKS.findall(text),
         [stand.denied, stand.excepted, list(stand.only)],
         list(_turned(_said(text, language))),
     ]

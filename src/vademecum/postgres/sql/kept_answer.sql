@@ -46,10 +46,14 @@ LEFT JOIN LATERAL (
     LIMIT 1) AS n ON n.cosine >= %(least)s::float8
 
 -- name: lapse_near
--- Of the same question, what would be given no more.
+-- Of one question a few wordings stay, so that a look compares few vectors; and of these none that
+-- would be given no more.
 DELETE FROM shared_answer
 WHERE tenant = %(tenant)s AND key = %(key)s
-  AND (expires_at <= clock_timestamp() OR NOT unchanged_since(moment))
+  AND (expires_at <= clock_timestamp() OR NOT unchanged_since(moment)
+       OR id <= (SELECT id FROM shared_answer
+                 WHERE tenant = %(tenant)s AND key = %(key)s
+                 ORDER BY id DESC OFFSET %(wordings)s::int - 1 LIMIT 1))
 
 -- name: keep_near
 INSERT INTO shared_answer (tenant, principal, key, vector, trace, body, moment, expires_at)

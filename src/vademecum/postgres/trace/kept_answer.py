@@ -19,6 +19,8 @@ from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import transaction
 
 _SQL = load("kept_answer")
+# So many answers stay under one key: of one question in as many wordings.
+_WORDINGS = 8
 
 
 class PostgresKeptAnswers:
@@ -92,6 +94,7 @@ class PostgresKeptAnswers:
             "moment": moment,
             "lasts": lasts,
             "most": most,
+            "wordings": _WORDINGS,
         }
         async with transaction(self._pool, scope) as connection:
             await connection.execute(_SQL["lapse_near"], values)
