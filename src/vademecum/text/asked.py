@@ -109,7 +109,7 @@ def meaning(text: str, language: str) -> list[Any]:
 
     Codes, numbers, days, and names and marks in their order; whether something is denied, and what
     is left out or all that is meant; and every word but the few that say nothing, by its stem, in
-    the same order or in one that begins elsewhere: "On Sundays, when ...?" is "When ... on Sundays?".
+    the same order or in one that begins elsewhere, as "On Sundays, when" and "When ... on Sundays".
     It is strict on purpose: opposite questions are nearer to each other, in cosine, than most
     paraphrases.
     """
