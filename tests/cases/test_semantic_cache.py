@@ -89,6 +89,15 @@ async def test_no_word_of_a_question_is_kept_with_it(bench: Bench) -> None:
     assert "vademecum.shared_answer" not in bench.tables_with("zeppelin")
 
 
+async def test_what_holds_words_of_the_asker_is_theirs(bench: Bench) -> None:
+    """A part that nothing answers is named in the words in which it was asked."""
+    parts = "When does the library open on sundays, and who paints zeppelins?"
+    answer = await asked(bench, parts, reader("one"))
+    assert "zeppelins" in answer.text
+    assert bench.count("kept_answer") == 1
+    assert bench.count("shared_answer") == 0
+
+
 async def test_it_is_off_unless_opted_in(pool: Pool, database_url: str, tmp_path: Path) -> None:
     rules = replace(RULES, shared=None)
     bench = await opened(pool, database_url, tmp_path, reuse=rules)

@@ -221,7 +221,8 @@ async def keep(
     )
     try:
         await answered(keeping, parts.seconds)
-        if parts.shared is not None and reuse.near is not None:
+        # A sentence without a source may hold the words of whoever asked.
+        if parts.shared and reuse.near and all(checked.citations for checked in said):
             own = parts.shared
             sharing = parts.store.keep_near(
                 scope, reuse.near, kept, moment=reuse.moment, lasts=own.lasts, most=own.most

@@ -38,11 +38,11 @@ RETURNING key
 SELECT private_collection(%(collections)s::text[]) AS private, n.trace, n.body
 FROM (SELECT) AS always
 LEFT JOIN LATERAL (
-    SELECT s.trace, s.body, -(s.vector <#> %(vector)s::halfvec) AS cosine
+    SELECT s.trace, s.body, inner_product(s.vector, %(vector)s::halfvec) AS cosine
     FROM shared_answer s
     WHERE s.tenant = %(tenant)s AND s.key = %(key)s
       AND s.expires_at > clock_timestamp() AND unchanged_since(s.moment)
-    ORDER BY s.vector <#> %(vector)s::halfvec
+    ORDER BY cosine DESC
     LIMIT 1) AS n ON n.cosine >= %(least)s::float8
 
 -- name: lapse_near
