@@ -49,7 +49,8 @@ from vademecum.postgres.generation.store import PostgresGenerations
 from vademecum.postgres.graph import PostgresGraph
 from vademecum.remembering import Memories, MemoryStory
 from vademecum.replaying import ReplayParts, replay, replay_day, reranked
-from vademecum.retrieve.pipeline import Ranking, retrieve
+from vademecum.retrieve.pipeline import Ranking
+from vademecum.retrieve.widen import search
 from vademecum.talking import Talking
 from vademecum.text.normalise import clean
 
@@ -144,7 +145,7 @@ class App:
         )
         line = self.answer_parts
         parts = line.retrieve
-        retrieval = await retrieve(parts, scope, query)
+        retrieval = await search(parts, scope, query)
         trace = Trace(
             id=TraceId(new_uuid()),
             kind="search",

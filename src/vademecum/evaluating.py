@@ -251,7 +251,7 @@ def _versions(app: App, loaded: Loaded, documents: Sequence[Document]) -> dict[s
     """Return what a result depends on beside the questions; `documents` stands for their state."""
     model = app.answer_parts.language_model
     generation = app.ingest_parts.generation
-    ranking = app.answer_parts.retrieve.ranking
+    ranking, expanding = app.answer_parts.retrieve.ranking, app.answer_parts.retrieve.expanding
     set_to = [[key, value] for key, value, _ in shown(loaded) if key.startswith(_VERSIONED)]
     held = sorted([one.collection, one.uri, one.content_hash, one.fingerprint] for one in documents)
     return {
@@ -265,6 +265,7 @@ def _versions(app: App, loaded: Loaded, documents: Sequence[Document]) -> dict[s
         "fusion": ranking.fusion.method,
         "reranker": str(ranking.named["models.reranker"]).removeprefix("local:"),
         "language_model": model.name if model else "",
+        **({"queries": expanding.how} if expanding else {}),
     }
 
 

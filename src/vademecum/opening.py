@@ -23,6 +23,7 @@ from vademecum.memory.upkeep import MemoryKeep
 from vademecum.model.embedding import EmbeddingSpace
 from vademecum.model.index import EXACT_BELOW
 from vademecum.model.memory import KINDS
+from vademecum.model.query import Queries
 from vademecum.ports.reranker import Reranker
 from vademecum.rank.blend import MAXSIM
 from vademecum.rank.memory import E5_SMALL, FLOOR, WHOLE_RANGE, Calibration
@@ -35,12 +36,21 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRules:
-    """How to search: the order, when a graph may be used, and what filters may ask about (all
-    where no key is named)."""
+    """How to search: the order, when a graph may be used, what filters may ask about (all where no
+    key is named), and what a language model adds to a query, in how many seconds at most."""
 
     ranking: Ranking
     exact_below: int
     filter_keys: frozenset[str]
+    queries: Queries = ""
+    query_seconds: float = 6.0
+
+    @property
+    def named(self) -> dict[str, object]:
+        """What a search depends on, by the dotted keys of the settings."""
+        named = {"search.exact_below": self.exact_below, **self.ranking.named}
+        # Named only where it is on, so that a trace of before differs in nothing.
+        return named | ({"search.queries": self.queries} if self.queries else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +84,25 @@ class AnswerRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SharedRules:
+    """In which collections answers are given to other wordings of their question, from which
+    cosine on, how long, and how many are kept of a tenant."""
+
+    collections: frozenset[str]
+    least: float
+    lasts: timedelta
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReuseRules:
     """How long an answer may be given again, how many are kept of one principal, and the digest of
-    every setting that one may depend on."""
+    every setting that one may depend on. In `shared` collections it is given to other wordings."""
 
     lasts: timedelta
     most: int
     settings: str
+    shared: SharedRules | None = None
 
 
 DEFAULT_ANSWERS = AnswerRules(temperature=None, show_unsupported=False, best_at_ends=False)
@@ -221,8 +243,16 @@ def open_reranker(settings: Settings) -> HttpReranker | CrossEncoder | None:
 
 
 def search_rules(settings: Settings, reranker: Reranker | None = None) -> SearchRules:
-    """Return how the settings say to search, with the reranker that they name."""
+    """Return how the settings say to search, with the reranker that they name.
+
+    Raises: InvalidSetting, where a language model is to add to queries and there is none.
+    """
     search = settings.search
+    if search.queries in ("multi", "hyde") and not settings.models.language:
+        raise InvalidSetting(
+            f"search.queries is {search.queries}, but there is no language model",
+            hint="set models.language, or search.queries to decompose or nothing",
+        )
     fusion = Fusion(method=search.fusion, k=search.fusion_k, dense_weight=search.dense_weight)
     names = frozenset(name.strip() for name in search.filter_keys.split(","))
     return SearchRules(
@@ -237,6 +267,8 @@ def search_rules(settings: Settings, reranker: Reranker | None = None) -> Search
         ),
         exact_below=search.exact_below,
         filter_keys=names - {""},
+        queries=search.queries,
+        query_seconds=search.query_seconds,
     )
 
 
@@ -254,10 +286,18 @@ def reuse_rules(settings: Settings) -> ReuseRules | None:
     cache = settings.cache
     if not cache.answers:
         return None
+    names = frozenset(name.strip() for name in cache.semantic_collections.split(",")) - {""}
+    shared = SharedRules(
+        collections=names,
+        least=cache.semantic_cosine,
+        lasts=timedelta(minutes=cache.semantic_minutes),
+        most=cache.semantic_answers,
+    )
     return ReuseRules(
         lasts=timedelta(minutes=cache.answer_minutes),
         most=cache.answers_of_one,
         settings=hashlib.sha256(settings.model_dump_json().encode()).hexdigest(),
+        shared=shared if names else None,
     )
 
 

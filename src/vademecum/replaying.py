@@ -20,7 +20,9 @@ from vademecum.model.query import Ask, Mode, Query
 from vademecum.model.replay import Replay, ReplayedAnswer
 from vademecum.model.trace import Trace
 from vademecum.postgres.trace.record import PostgresRecords
-from vademecum.retrieve.pipeline import Ranking, retrieve
+from vademecum.retrieve.expand import NOTHING, beside
+from vademecum.retrieve.pipeline import Ranking
+from vademecum.retrieve.widen import added_before, widened
 from vademecum.talking import Talking
 
 # Of an answer each part is searched for so; traces of answers do not say.
@@ -151,7 +153,11 @@ async def _searched(
         as_of=as_of,
         filter=_filter(search["filter"]),
     )
-    return retrieval_record(await retrieve(parts.answer.retrieve, scope, query))
+    line = parts.answer.retrieve
+    added = added_before(line.expanding, search.get("fusion", {})) if mode == _HYBRID else NOTHING
+    if added is None:
+        added = await beside(line.expanding, query.text)
+    return retrieval_record(await widened(line, scope, query, added))
 
 
 async def _moment(

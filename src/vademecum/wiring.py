@@ -18,7 +18,7 @@ from vademecum.adapters.tracing import Tracing, open_tracing
 from vademecum.answer.converse import TalkParts
 from vademecum.answer.fold import TendParts
 from vademecum.answer.prompt import SYSTEM
-from vademecum.answer.reuse import ReuseParts
+from vademecum.answer.reuse import ReuseParts, SharedParts
 from vademecum.answer.write import AnswerParts
 from vademecum.catalogue import Catalogue, open_catalogue
 from vademecum.ingest.deliver import DeliverParts
@@ -30,7 +30,15 @@ from vademecum.memory.recall import MemoryParts
 from vademecum.memory.turns import TurnParts
 from vademecum.memory.upkeep import MemoryKeep, MemoryUpkeepParts
 from vademecum.model.index import IndexGeneration
-from vademecum.opening import AnswerRules, MemoryRules, ReuseRules, SearchRules, Tell, silent
+from vademecum.opening import (
+    AnswerRules,
+    MemoryRules,
+    ReuseRules,
+    SearchRules,
+    SharedRules,
+    Tell,
+    silent,
+)
 from vademecum.ports.chunker import Chunking
 from vademecum.ports.embedder import Embedder, TokenEncoder, Tokenizer
 from vademecum.ports.language_model import LanguageModel, TokenCounter
@@ -45,6 +53,7 @@ from vademecum.postgres.memory.upkeep import PostgresMemoryUpkeep
 from vademecum.postgres.revision import PostgresRevisions
 from vademecum.postgres.trace.kept_answer import PostgresKeptAnswers
 from vademecum.postgres.upkeep import PostgresUpkeep
+from vademecum.retrieve.expand import Expanding
 from vademecum.retrieve.pipeline import RetrieveParts
 from vademecum.settings import LOCAL_E5, Loaded, Settings
 from vademecum.text import language
@@ -112,6 +121,18 @@ class Wiring:
             ranking=rules.ranking,
             reranker=self.models.reranker,
             calibrations=CalibrationsOf(self.catalogue.pool, self.generation.id),
+            expanding=self.expanding(rules),
+        )
+
+    def expanding(self, rules: SearchRules) -> Expanding | None:
+        """Return what is added to queries, None where nothing is."""
+        if not rules.queries:
+            return None
+        return Expanding(
+            how=rules.queries,
+            model=self.models.language_model,
+            seconds=rules.query_seconds,
+            clock=SystemClock(),
         )
 
     def talk(self) -> TalkParts:
@@ -154,8 +175,7 @@ class Wiring:
             "analyser": self.generation.analyser,
             "language_model": model.name if model else "",
             "prompt": hashlib.sha256(SYSTEM.encode()).hexdigest()[:12],
-            "search.exact_below": search.exact_below,
-            **search.ranking.named,
+            **search.named,
             **answers.named,
         }
 
@@ -167,6 +187,18 @@ class Wiring:
             store=PostgresKeptAnswers(self.catalogue.pool),
             documents=self.catalogue.documents,
             fingerprint=repr((rules.settings, versions)),
+            lasts=rules.lasts,
+            most=rules.most,
+            shared=self.shared(rules.shared),
+        )
+
+    def shared(self, rules: SharedRules | None) -> SharedParts | None:
+        if rules is None:
+            return None
+        return SharedParts(
+            collections=rules.collections,
+            embedder=self.models.embedder,
+            least=rules.least,
             lasts=rules.lasts,
             most=rules.most,
         )

@@ -298,3 +298,13 @@ async def test_a_store_that_is_away_costs_nothing(bench: Bench) -> None:
     answer = await replace(bench.app, answer_parts=away).ask(ASKED, scope=OPERATOR)
     assert "20 dollars" in answer.text
     assert answer.degraded == ()
+
+
+async def test_ca_01_what_is_published_counts_for_who_is_no_operator(bench: Bench) -> None:
+    """Events are for operators' eyes; whether there is one must be known to every kept answer."""
+    await bench.ingest(source("prices", PRICE.format(price=20)))
+    scope = reader("one")
+    first = await asked(bench, ASKED, scope)
+    assert (await asked(bench, ASKED, scope)).given_before == first.trace_id
+    await bench.ingest(source("other", "A ticket to the dome costs nothing for children."))
+    assert (await asked(bench, ASKED, scope)).given_before is None

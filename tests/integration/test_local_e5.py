@@ -227,3 +227,12 @@ async def test_nothing_runs_after_close(files: ModelFiles) -> None:
     model.close()
     with pytest.raises(RuntimeError):
         await model.embed(["text"], "query")
+
+
+async def test_the_cosines_are_those_of_the_model(e5: LocalE5) -> None:
+    """Those that the semantic cache is judged by, in tests/cases/semantic_pairs.jsonl."""
+    path = Path(__file__).parents[1] / "cases" / "semantic_pairs.jsonl"
+    pairs = [json.loads(line) for line in path.read_text().splitlines()]
+    ones = await e5.embed([pair["one"] for pair in pairs], "query")
+    others = await e5.embed([pair["other"] for pair in pairs], "query")
+    assert (ones * others).sum(axis=1) == pytest.approx([p["cosine"] for p in pairs], abs=1e-3)

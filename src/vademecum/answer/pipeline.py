@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vademecum.answer.cite import merge
@@ -33,9 +33,10 @@ from vademecum.model.memory import Recall
 from vademecum.model.passage import Passage, Retrieval
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask, Query
-from vademecum.retrieve.pipeline import retrieve
+from vademecum.retrieve.expand import NOTHING, Beside, beside
 from vademecum.retrieve.rewrite import StandAlone, stand_alone, with_turn_before
 from vademecum.retrieve.sections import in_sections
+from vademecum.retrieve.widen import divided, spent, voted, widened
 from vademecum.text.people.commands import read_command
 from vademecum.text.questions import parts as question_parts
 from vademecum.text.questions import search_text
@@ -43,6 +44,28 @@ from vademecum.text.questions import search_text
 _SEARCHED = 8
 # Each part is two searches at once, over the connections that all requests share.
 _MOST_PARTS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sought:
+    """What is searched for, and which part of the question is quoted for by each search; what a
+    model added beside the only part; a filter that a rewrite brought."""
+
+    texts: Sequence[str]
+    wanted: Sequence[str]
+    added: Beside
+    filter: Filter | None
+
+    @property
+    def is_divided(self) -> bool:
+        return self.added.how == "decompose" and bool(self.added.texts)
+
+    def quoted_for(self, searches: list[Retrieval]) -> tuple[Sequence[str], list[Retrieval]]:
+        """Return the parts of the question, each with its own search in the second list. Of one
+        that a model divided, the first search is that of the whole."""
+        if self.is_divided and len(searches) > 1:
+            return self.added.texts, searches[1:]
+        return self.wanted, searches
 
 
 async def answer(parts: AnswerParts, scope: Scope, ask: Ask) -> AsyncGenerator[Event, None]:
@@ -107,16 +130,15 @@ async def _afresh(
     if meant.failed:
         draft.degraded.append(f"rewrite: {meant.failed}")
     searching = clock.monotonic()
-    asked = _bounded(question_parts(meant.text if meant.how == "model" else ask.question))
-    texts = _texts(asked, ask, talk.past, meant)
+    sought = await _sought(parts, ask, talk.past, meant)
     forgone: list[str] = []
-    searches, recall = await _found(parts, scope, ask, talk, meant, texts, forgone)
+    searches, recall = await _found(parts, scope, ask, talk, sought, forgone)
     sight = Sight(
         store=parts.retrieve.store, scope=scope, as_of=ask.as_of, seconds=parts.talk.seconds
     )
     read = await in_sections(sight.store, scope, searches, ask.as_of, sight.seconds)
     timings["retrieve"] = 1000 * (clock.monotonic() - searching)
-    passages = _merged(read)
+    passages = voted(read) if sought.is_divided else _merged(read)
     yield Retrieved(passages=passages)
 
     draft.degraded += [part for search in searches for part in search.degraded] + forgone
@@ -132,18 +154,19 @@ async def _afresh(
     # Quotations also stand in for a model that failed before it said anything that holds.
     if mode == "extractive" or (draft.model_failed and not draft.sentences):
         mode = "extractive"
-        # What goes on with an earlier question is quoted for as it was searched for.
-        wanted = asked if meant.how == "typed" else texts
-        async for checked in extracted(parts, wanted, read, draft, sight, talk.language):
+        wanted, quoted = sought.quoted_for(read)
+        async for checked in extracted(parts, wanted, quoted, draft, sight, talk.language):
             yield checked
     lost = await sight.lost(found.source.chunk.id for s in searches for found in s.passages)
     passages, searches = still_seen(draft, passages, searches, lost)
     timings["write"] = 1000 * (clock.monotonic() - writing)
     timings["total"] = 1000 * (clock.monotonic() - started)
 
+    draft.usage = spent(draft.usage, sought.added.usage)
     whole = _assemble(ask, talk, draft, mode, passages, recall, timings)
     otherwise = await asyncio.to_thread(conflicts, draft.kept, passages)
-    whole = replace(whole, conflicts=() if whole.abstained else otherwise, searched=tuple(texts))
+    texts = tuple(search.query for search in searches)
+    whole = replace(whole, conflicts=() if whole.abstained else otherwise, searched=texts)
     rewrite = {"how": meant.how, "text": meant.text}
     record = answer_record(whole, searches, _versions(parts), draft.removed, rewrite)
     record["asked"] = asked_record(scope, ask, whole.conversation_id)
@@ -167,8 +190,15 @@ async def _given_again(
     answer = _assemble(ask, talk, draft, again.kept.mode, again.passages, None, timings)
     otherwise = await asyncio.to_thread(conflicts, draft.kept, again.passages)
     before = again.kept.trace_id
-    whole = replace(answer, given_before=before, conflicts=() if answer.abstained else otherwise)
+    whole = replace(
+        answer,
+        given_before=before,
+        reworded=again.reworded,
+        conflicts=() if answer.abstained else otherwise,
+    )
     record = answer_record(whole, (), _versions(parts))
+    if again.reworded:
+        record["reworded"] = True
     record["asked"] = asked_record(scope, ask, whole.conversation_id)
     said = () if whole.abstained else draft.kept
     await finish(parts.talk, scope, talk, whole.text, said, again.passages, record)
@@ -180,16 +210,15 @@ async def _found(
     scope: Scope,
     ask: Ask,
     talk: Talk,
-    meant: StandAlone,
-    texts: Sequence[str],
+    sought: _Sought,
     forgone: list[str],
 ) -> tuple[list[Retrieval], Recall | None]:
     """Search for each part and recall memories, all at once; `forgone` takes what memory lacks."""
     if parts.memory is None:
-        return await _search(parts, scope, ask, meant, texts), None
+        return await _search(parts, scope, ask, sought), None
     remembering = asyncio.create_task(recalled(parts.memory, scope, ask, talk))
     try:
-        searches = await _search(parts, scope, ask, meant, texts)
+        searches = await _search(parts, scope, ask, sought)
         recall = await in_time(remembering, parts.memory.seconds, forgone)
     finally:
         remembering.cancel()
@@ -231,38 +260,48 @@ def _texts(asked: Sequence[str], ask: Ask, past: Past, meant: StandAlone) -> lis
     return [with_turn_before(past.turns, text) for text in typed]
 
 
-async def _search(
-    parts: AnswerParts, scope: Scope, ask: Ask, meant: StandAlone, texts: Sequence[str]
-) -> list[Retrieval]:
+async def _sought(parts: AnswerParts, ask: Ask, past: Past, meant: StandAlone) -> _Sought:
+    """Return what to search for. A question of several parts is searched part by part already; to
+    one of a single part a model may add."""
+    asked = _bounded(question_parts(meant.text if meant.how == "model" else ask.question))
+    texts = _texts(asked, ask, past, meant)
+    expanding = parts.retrieve.expanding
+    several = Beside(how=expanding.how) if expanding else NOTHING
+    added = await beside(expanding, texts[0]) if len(texts) == 1 else several
+    # What goes on with an earlier question is quoted for as it was searched for.
+    wanted = asked if meant.how == "typed" else texts
+    return _Sought(texts=texts, wanted=wanted, added=added, filter=meant.filter)
+
+
+async def _search(parts: AnswerParts, scope: Scope, ask: Ask, sought: _Sought) -> list[Retrieval]:
     """Search for each part by itself, all at once. A filter that a rewrite brings narrows the
     asker's own; where nothing is left then, it was none, and is left out."""
-    if meant.filter is not None:
-        both = all_of([*([ask.filter] if ask.filter else []), meant.filter])
-        narrowed = await _search_each(parts, scope, ask, texts, both)
+    if sought.filter is not None:
+        both = all_of([*([ask.filter] if ask.filter else []), sought.filter])
+        narrowed = await _search_each(parts, scope, ask, sought, both)
         if all(search.passages for search in narrowed):
             return narrowed
-    return await _search_each(parts, scope, ask, texts, ask.filter)
+    return await _search_each(parts, scope, ask, sought, ask.filter)
 
 
 async def _search_each(
-    parts: AnswerParts, scope: Scope, ask: Ask, texts: Sequence[str], wanted: Filter | None
+    parts: AnswerParts, scope: Scope, ask: Ask, sought: _Sought, wanted: Filter | None
 ) -> list[Retrieval]:
-    return await asyncio.gather(
-        *(
-            retrieve(
-                parts.retrieve,
-                scope,
-                Query(
-                    text=text,
-                    k=_SEARCHED,
-                    mode="hybrid",
-                    collections=ask.collections,
-                    as_of=ask.as_of,
-                    filter=wanted,
-                ),
-            )
-            for text in texts
+    queries = [
+        Query(
+            text=text,
+            k=_SEARCHED,
+            mode="hybrid",
+            collections=ask.collections,
+            as_of=ask.as_of,
+            filter=wanted,
         )
+        for text in sought.texts
+    ]
+    if sought.is_divided:
+        return await divided(parts.retrieve, scope, queries[0], sought.added)
+    return await asyncio.gather(
+        *(widened(parts.retrieve, scope, query, sought.added) for query in queries)
     )
 
 

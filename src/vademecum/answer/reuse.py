@@ -6,31 +6,57 @@ document of the tenant was published, changed or deleted since it was begun (the
 where each of its passages may still be seen. A question that goes on with an earlier one, that is
 temporary, that is asked again, or of a person of whom something is remembered is always answered
 afresh. An answer that lacked a part of the system is not kept.
+
+Over collections that are opted in, and that everyone of the tenant may read, an answer is also
+given to another wording of the question, whoever asks: where the vectors are near enough, and both
+questions hold the same codes, numbers, dates, names, denials and words but those that say nothing
+(`text/asked.py`). Nearness alone would give "closes" the answer of "opens".
 """
 
 import hashlib
 import json
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
 from vademecum.answer.converse import Talk
-from vademecum.deadline import answered
-from vademecum.errors import ServiceAway
+from vademecum.deadline import answered, within
+from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
 from vademecum.model.answer import Answer, Checked
 from vademecum.model.conversation import NO_PAST
+from vademecum.model.embedding import check_vectors
 from vademecum.model.filter_json import as_json
-from vademecum.model.kept_answer import KeptAnswer
+from vademecum.model.kept_answer import KeptAnswer, Near
 from vademecum.model.passage import Passage
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask
+from vademecum.ports.embedder import Embedder
 from vademecum.ports.kept_answers import KeptAnswerStore
 from vademecum.ports.store import DocumentStore
+from vademecum.text.asked import meaning
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedParts:
+    """In which collections answers are given to other wordings, from which cosine (0..1) of the
+    questions on, how long and how many of a tenant. `told` are those collections that were found
+    not to be everyone's, so that it is logged once."""
+
+    collections: frozenset[str]
+    embedder: Embedder
+    least: float
+    lasts: timedelta
+    most: int
+    told: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReuseParts:
     """Where answers are kept, how long and how many of each principal. `fingerprint` names all
-    settings, models and the index generation; the store has `seconds` to tell."""
+    settings, models and the index generation; the store has `seconds` to tell. Without `shared` no
+    answer is given to another wording."""
 
     store: KeptAnswerStore
     documents: DocumentStore
@@ -38,23 +64,28 @@ class ReuseParts:
     lasts: timedelta
     most: int
     seconds: float = 2.0
+    shared: SharedParts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
-    """An answer that is given again, its passages as they are read now."""
+    """An answer that is given again, its passages as they are read now, `reworded` where it was
+    given to another wording."""
 
     kept: KeptAnswer
     passages: tuple[Passage, ...]
+    reworded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
-    """What was found for a question under its key, and the moment of looking."""
+    """What was found for a question under its key, and the moment of looking; `near` is the
+    question by its meaning, None where its answer is not for others."""
 
     key: bytes
     moment: str
     again: Again | None
+    near: Near | None = None
 
 
 def key_of(fingerprint: str, scope: Scope, ask: Ask, today: date) -> bytes:
@@ -88,9 +119,71 @@ async def look_for(
         if looked.personal:
             return None
         again = await _seen(parts, scope, ask, looked.kept) if looked.kept else None
+        near = None if again else await _near(parts, scope, ask, talk.language, today)
+        if parts.shared is not None and near is not None:
+            again, near = await _shared(parts, parts.shared, scope, ask, near)
     except ServiceAway:
         return None
-    return Reuse(key=key, moment=looked.moment, again=again)
+    return Reuse(key=key, moment=looked.moment, again=again, near=near)
+
+
+def near_key(
+    fingerprint: str, scope: Scope, ask: Ask, where: frozenset[str], language: str, today: date
+) -> bytes:
+    """Return 32 bytes that are equal only where an answer depends on equal things, whoever of the
+    tenant asks, and the questions mean the same; `where` are the collections that are searched."""
+    values = [
+        fingerprint,
+        scope.tenant,
+        sorted(where),
+        as_json(ask.filter) if ask.filter else None,
+        ask.as_of.isoformat() if ask.as_of else None,
+        today.isoformat(),
+        [ask.persona, ask.stage, ask.zone],
+        meaning(ask.question, language),
+    ]
+    written = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).digest()
+
+
+async def _near(
+    parts: ReuseParts, scope: Scope, ask: Ask, language: str, today: date
+) -> Near | None:
+    """Return a question by its meaning, None where it is asked of other collections than those that
+    are opted in, or cannot be embedded."""
+    shared = parts.shared
+    narrowed = [names for names in (scope.collections, ask.collections) if names is not None]
+    if shared is None or not narrowed or not ask.question.strip():
+        return None
+    where = frozenset.intersection(*narrowed)
+    if not where or not where <= shared.collections:
+        return None
+    try:
+        vectors = await within(shared.embedder.embed([ask.question], "query"), parts.seconds)
+        check_vectors(vectors, count=1, dimension=shared.embedder.space.dimension)
+    except (TimeoutError, EmbeddingInvalid, ModelUnusable, ServiceAway):
+        return None
+    key = near_key(parts.fingerprint, scope, ask, where, language, today)
+    return Near(key=key, vector=vectors[0], collections=where)
+
+
+async def _shared(
+    parts: ReuseParts, shared: SharedParts, scope: Scope, ask: Ask, near: Near
+) -> tuple[Again | None, Near | None]:
+    """Return what was answered to another wording, and the question as it may be kept for others:
+    not at all where a collection is not everyone's."""
+    looked = await answered(parts.store.look_near(scope, near, shared.least), parts.seconds)
+    if looked.private:
+        if looked.private not in shared.told:
+            shared.told.add(looked.private)
+            _log.warning(
+                "cache.semantic_collections names %s, of which not everyone may read every"
+                " document: its answers are not shared",
+                looked.private,
+            )
+        return None, None
+    again = await _seen(parts, scope, ask, looked.kept) if looked.kept else None
+    return (replace(again, reworded=True) if again else None), near
 
 
 async def _seen(parts: ReuseParts, scope: Scope, ask: Ask, kept: KeptAnswer) -> Again | None:
@@ -128,5 +221,12 @@ async def keep(
     )
     try:
         await answered(keeping, parts.seconds)
+        # A sentence without a source may hold the words of whoever asked.
+        if parts.shared and reuse.near and all(checked.citations for checked in said):
+            own = parts.shared
+            sharing = parts.store.keep_near(
+                scope, reuse.near, kept, moment=reuse.moment, lasts=own.lasts, most=own.most
+            )
+            await answered(sharing, parts.seconds)
     except ServiceAway:
         return  # it is answered afresh the next time

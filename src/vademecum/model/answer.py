@@ -81,6 +81,7 @@ class Answer:
     `memories` are those that were recalled for it; `asked_turn_id` is the turn of the question,
     `turn_id` that of the answer. These and `conversation_id` are None where nothing is kept of it.
     `given_before` is the trace of the answer that is given again here, None for a fresh one;
+    `reworded` tells that it was given to another wording of the question, perhaps to somebody else;
     `conflicts` are other sources that say otherwise; `as_of` is the day that was asked about, None
     for now. `searched` are the texts that were searched for, and `collections` where, None for
     everywhere: an abstention says so, and `passages` are then what came nearest.
@@ -106,6 +107,7 @@ class Answer:
     as_of: date | None = None
     searched: tuple[str, ...] = ()
     collections: frozenset[str] | None = None
+    reworded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

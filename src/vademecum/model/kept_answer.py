@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from vademecum.model.answer import AnswerMode, Checked
+from vademecum.model.embedding import FloatArray
 from vademecum.model.ids import ChunkId, TraceId
 from vademecum.model.passage import Signals
 
@@ -27,3 +28,23 @@ class Looked:
     kept: KeptAnswer | None
     moment: str
     personal: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """A question by what it means: `key` is equal only where an answer depends on equal things and
+    the same is stated and asked, `vector` (shape (d,), L2 norm 1) is its own, and `collections` are
+    those that are searched, each of which everyone of the tenant must be able to read."""
+
+    key: bytes
+    vector: FloatArray
+    collections: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedNear:
+    """What a look for the answer to another wording saw. `private` names a collection that holds
+    what not everyone may read, "" where there is none: then nothing is shared."""
+
+    kept: KeptAnswer | None
+    private: str

@@ -5,18 +5,21 @@ from datetime import date
 from typing import Literal
 
 from vademecum.model.conversation import Turn
+from vademecum.model.embedding import Role
 from vademecum.model.filter import Filter
 from vademecum.model.ids import ConversationId
 from vademecum.model.memory import Stage
 
 Mode = Literal["hybrid", "dense", "keyword"]
+# What a language model adds to a typed query.
+Queries = Literal["", "multi", "hyde", "decompose"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """A search as it reaches retrieval. `k` >= 0 is how many passages are wanted; `as_of` is the
     day whose revisions are searched, None for those in force now; `filter` tells which documents,
-    None for all."""
+    None for all. `role` is as what the text is embedded: one that would answer is a passage."""
 
     text: str
     k: int
@@ -24,6 +27,7 @@ class Query:
     collections: frozenset[str] | None
     as_of: date | None = None
     filter: Filter | None = None
+    role: Role = "query"
 
     def __post_init__(self) -> None:
         if self.k < 0:

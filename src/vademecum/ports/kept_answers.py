@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Protocol
 
-from vademecum.model.kept_answer import KeptAnswer, Looked
+from vademecum.model.kept_answer import KeptAnswer, Looked, LookedNear, Near
 from vademecum.model.principal import Scope
 
 
@@ -32,6 +32,30 @@ class KeptAnswerStore(Protocol):
     ) -> None:
         """Keep an answer that was begun at `moment` (of an earlier look) for `lasts`; of those of
         one principal the newest `most` stay. Nothing is kept whose trace is gone already.
+
+        Raises: DatabaseAway.
+        """
+        ...
+
+    async def look_near(self, scope: Scope, near: Near, least: float) -> LookedNear:
+        """Return the nearest answer of the tenant under the same key, whoever it was given to, that
+        was given to a question of at least this cosine, as `look` returns one.
+
+        Raises: DatabaseAway.
+        """
+        ...
+
+    async def keep_near(
+        self,
+        scope: Scope,
+        near: Near,
+        answer: KeptAnswer,
+        *,
+        moment: str,
+        lasts: timedelta,
+        most: int,
+    ) -> None:
+        """Keep an answer for other wordings, as `keep` does; of a tenant the newest `most` stay.
 
         Raises: DatabaseAway.
         """

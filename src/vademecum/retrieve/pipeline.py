@@ -27,6 +27,7 @@ from vademecum.rank.blend import MAXSIM, RERANK_FIRST, RERANK_LEAD
 from vademecum.rank.ngrams import ngram_shares
 from vademecum.retrieve.abstain import judge
 from vademecum.retrieve.calibrated import holding, judged_by, named, tuned
+from vademecum.retrieve.expand import Expanding
 from vademecum.retrieve.fuse import Fusion, fuse, with_spelling
 from vademecum.retrieve.rerank import (
     RERANKED,
@@ -92,7 +93,8 @@ DEFAULT_RANKING = Ranking(fusion=Fusion(), rerank=True, leg_seconds=5.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrieveParts:
-    """What the line needs from outside, and how it ranks."""
+    """What the line needs from outside, and how it ranks. `expanding` says what `widen.search` adds
+    to a query; `retrieve` itself searches for what was typed."""
 
     store: DocumentStore
     index: Index
@@ -102,6 +104,7 @@ class RetrieveParts:
     ranking: Ranking
     reranker: Reranker | None = None
     calibrations: Calibrations | None = None
+    expanding: Expanding | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +223,7 @@ async def _legs(
     k = max(CANDIDATES, 2 * query.k)
 
     async def dense() -> _DenseLeg:
-        vector, states = await _encode(parts, query.text)
+        vector, states = await _encode(parts, query)
         async with parts.index.reading(scope) as reader:
             found = await reader.search_dense(vector, selection, k)
         hits = notes.finite("dense", found.hits)
@@ -244,10 +247,14 @@ async def _legs(
     )
 
 
-async def _encode(parts: RetrieveParts, text: str) -> tuple[FloatArray, TokenStates | None]:
+async def _encode(parts: RetrieveParts, query: Query) -> tuple[FloatArray, TokenStates | None]:
     """Return the query's vector, shape (d,), and its token states: of one pass, where one model
-    gives both."""
-    dimension = parts.embedder.space.dimension
+    gives both. A passage has no states to compare with passages."""
+    text, dimension = query.text, parts.embedder.space.dimension
+    if query.role == "passage":
+        vectors = await parts.embedder.embed([text], query.role)
+        check_vectors(vectors, count=1, dimension=dimension)
+        return vectors[0], None
     if is_one_model(parts.embedder, parts.encoder):
         encoded = await parts.encoder.encode([text], "query")
         rows = np.array([states.vector for states in encoded], np.float32)

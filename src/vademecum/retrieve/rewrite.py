@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vademecum.errors import InvalidFilter, ServiceAway
+from vademecum.model.answer import Usage
 from vademecum.model.conversation import Past, Turn
 from vademecum.model.filter import Filter
 from vademecum.model.filter_json import read_filter
@@ -105,24 +106,41 @@ async def _asked(model: LanguageModel, turns: Sequence[Turn], question: str) -> 
         temperature=0.0,
         max_tokens=_REWRITE_TOKENS,
     )
+    reply, _ = await replied(model, prompt)
+    return reply
+
+
+async def replied(model: LanguageModel, prompt: Prompt) -> tuple[str, Usage]:
+    """Return what a model writes, cut where it is endless, and the tokens that its provider
+    counted. Raises: ServiceAway."""
     pieces: list[str] = []
+    usage = Usage(prompt_tokens=0, completion_tokens=0)
     async with aclosing(model.stream(prompt)) as stream:
         async for piece in stream:
-            if isinstance(piece, str):
-                pieces.append(piece)
+            if isinstance(piece, Usage):
+                usage = piece
+                continue
+            pieces.append(piece)
             if sum(map(len, pieces)) > 2 * MOST_LETTERS:
                 break
-    return "".join(pieces)
+    return "".join(pieces), usage
+
+
+def read_object(reply: str) -> dict[str, object]:
+    """Return the JSON object that a reply holds, {} where it holds none; talk and fences around
+    it do no harm."""
+    try:
+        found = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])
+    except (json.JSONDecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _read(reply: str, question: str, turns: Sequence[Turn]) -> StandAlone | None:
     """Return the rewrite, None where it is none: blank, endless, without a code of the question,
     with a code that nobody named, or of nothing that was spoken of."""
-    try:
-        found = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])
-    except json.JSONDecodeError:
-        return None
-    text = found.get("query") if isinstance(found, dict) else None
+    found = read_object(reply)
+    text = found.get("query")
     if not isinstance(text, str) or not text.strip() or len(text) > MOST_LETTERS:
         return None
     said = " ".join([question, *(turn.text for turn in turns)])

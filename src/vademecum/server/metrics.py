@@ -20,6 +20,9 @@ class Metrics:
             buckets=_SECONDS, registry=own,
         )  # fmt: skip
         self.answers = Counter("vademecum_answers", "Answers", ["mode", "abstained"], registry=own)
+        self.given_again = Counter(
+            "vademecum_given_again", "Answers that were given before", ["cache"], registry=own
+        )
         self.degraded = Counter(
             "vademecum_degraded", "Answers that lacked a part", ["part"], registry=own
         )
@@ -44,6 +47,8 @@ class Metrics:
     def answer(self, answer: Answer) -> None:
         """Count an answer and what it lacked."""
         self.answers.labels(answer.mode, str(answer.abstained).lower()).inc()
+        if answer.given_before is not None:
+            self.given_again.labels("semantic" if answer.reworded else "exact").inc()
         for part in answer.degraded:
             self.degraded.labels(part.partition(":")[0]).inc()
         for stage, milliseconds in answer.timings_ms.items():

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 from vademecum.model.index import EXACT_BELOW
+from vademecum.model.query import Queries
 from vademecum.rank.blend import MAXSIM, RERANK_FIRST, RERANK_LEAD
 from vademecum.rank.fuse import DENSE_WEIGHT, Method
 from vademecum.rank.memory import FLOOR
@@ -137,6 +138,14 @@ class SearchSettings(_Section):
     exact_below: int = Field(
         default=EXACT_BELOW, ge=0, description="up to so many chunks are compared one by one"
     )
+    queries: Queries = Field(
+        default="",
+        description="what a language model adds to a search: multi (other wordings), hyde (a "
+        "passage that would answer), decompose (the questions in it); empty = nothing",
+    )
+    query_seconds: float = Field(
+        default=6.0, gt=0, le=60, description="after this what was typed is searched alone"
+    )
     filter_keys: str = Field(
         default="",
         description="metadata that filters may ask about, like venue,season; empty = all",
@@ -167,6 +176,20 @@ class CacheSettings(_Section):
     )
     answers_of_one: int = Field(
         default=1_000, ge=1, le=100_000, description="answers kept of one principal"
+    )
+    semantic_collections: str = Field(
+        default="",
+        description="collections that everyone of the tenant may read, like faq,rules, in which an "
+        "answer is given again to another wording, whoever asks; empty = none",
+    )
+    semantic_cosine: float = Field(
+        default=0.95, ge=0.9, le=1, description="how near the questions must be, at least"
+    )
+    semantic_minutes: float = Field(
+        default=60.0, gt=0, le=10_080, description="how long such an answer may be given again"
+    )
+    semantic_answers: int = Field(
+        default=10_000, ge=1, le=10_000, description="such answers kept of one tenant"
     )
 
 

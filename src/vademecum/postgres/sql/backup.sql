@@ -12,6 +12,7 @@ DELETE FROM api_key WHERE kind = 'session'
 
 -- name: forget_answers
 -- Their moments are another server's: nothing tells what has changed since.
+WITH shared AS (DELETE FROM shared_answer)
 DELETE FROM kept_answer
 
 -- name: end_keys

@@ -31,4 +31,5 @@ RETURNING collection
 
 -- name: forget_answers
 -- Answers that may be given again were written by what held before.
+WITH shared AS (DELETE FROM shared_answer s WHERE s.tenant = %(tenant)s)
 DELETE FROM kept_answer k WHERE k.tenant = %(tenant)s

@@ -33,3 +33,44 @@ WHERE tenant = %(tenant)s AND principal = %(principal)s
 -- name: expired
 DELETE FROM kept_answer WHERE tenant = %(tenant)s AND expires_at <= clock_timestamp()
 RETURNING key
+
+-- name: look_near
+SELECT private_collection(%(collections)s::text[]) AS private, n.trace, n.body
+FROM (SELECT) AS always
+LEFT JOIN LATERAL (
+    SELECT s.trace, s.body, inner_product(s.vector, %(vector)s::halfvec) AS cosine
+    FROM shared_answer s
+    WHERE s.tenant = %(tenant)s AND s.key = %(key)s
+      AND s.expires_at > clock_timestamp() AND unchanged_since(s.moment)
+    ORDER BY cosine DESC
+    LIMIT 1) AS n ON n.cosine >= %(least)s::float8
+
+-- name: lapse_near
+-- Of one question a few wordings stay, so that a look compares few vectors; and of these none that
+-- would be given no more.
+DELETE FROM shared_answer
+WHERE tenant = %(tenant)s AND key = %(key)s
+  AND (expires_at <= clock_timestamp() OR NOT unchanged_since(moment)
+       OR id <= (SELECT id FROM shared_answer
+                 WHERE tenant = %(tenant)s AND key = %(key)s
+                 ORDER BY id DESC OFFSET %(wordings)s::int - 1 LIMIT 1))
+
+-- name: keep_near
+INSERT INTO shared_answer (tenant, principal, key, vector, trace, body, moment, expires_at)
+SELECT %(tenant)s, %(principal)s, %(key)s, %(vector)s::halfvec, t.id, %(body)s::jsonb,
+       %(moment)s::pg_snapshot, clock_timestamp() + %(lasts)s::interval
+FROM trace t
+WHERE t.tenant = %(tenant)s AND t.id = %(trace)s::uuid AND t.record <> '{}'
+FOR KEY SHARE
+
+-- name: bound_near
+DELETE FROM shared_answer
+WHERE tenant = %(tenant)s
+  AND (expires_at <= clock_timestamp() OR created_at <= (
+        SELECT created_at FROM shared_answer
+        WHERE tenant = %(tenant)s
+        ORDER BY created_at DESC OFFSET %(most)s::int LIMIT 1))
+
+-- name: expired_near
+DELETE FROM shared_answer WHERE tenant = %(tenant)s AND expires_at <= clock_timestamp()
+RETURNING id

@@ -6,11 +6,12 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from vademecum.model.answer import Checked, Citation, Sentence
 from vademecum.model.ids import ChunkId, DocumentId, Tenant, TraceId
-from vademecum.model.kept_answer import KeptAnswer, Looked
+from vademecum.model.kept_answer import KeptAnswer, Looked, LookedNear, Near
 from vademecum.model.passage import Signals
 from vademecum.model.principal import Scope
 from vademecum.postgres.pool import Pool
@@ -18,6 +19,8 @@ from vademecum.postgres.queries import load
 from vademecum.postgres.unit_of_work import transaction
 
 _SQL = load("kept_answer")
+# So many answers stay under one key: of one question in as many wordings.
+_WORDINGS = 8
 
 
 class PostgresKeptAnswers:
@@ -57,12 +60,54 @@ class PostgresKeptAnswers:
             await connection.execute(_SQL["keep"], values)
             await connection.execute(_SQL["bound"], values)
 
+    async def look_near(self, scope: Scope, near: Near, least: float) -> LookedNear:
+        values = {
+            "tenant": scope.tenant,
+            "key": near.key,
+            "vector": HalfVector(near.vector),
+            "least": least,
+            "collections": sorted(near.collections),
+        }
+        async with transaction(self._pool, scope) as connection:
+            row = await (await connection.execute(_SQL["look_near"], values)).fetchone()
+        assert row is not None
+        private = row["private"] or ""
+        found = row["trace"] is not None and not private
+        kept = _kept(TraceId(row["trace"]), row["body"]) if found else None
+        return LookedNear(kept=kept, private=private)
+
+    async def keep_near(
+        self,
+        scope: Scope,
+        near: Near,
+        answer: KeptAnswer,
+        *,
+        moment: str,
+        lasts: timedelta,
+        most: int,
+    ) -> None:
+        values = _place(scope) | {
+            "key": near.key,
+            "vector": HalfVector(near.vector),
+            "trace": answer.trace_id,
+            "body": Jsonb(_body(answer)),
+            "moment": moment,
+            "lasts": lasts,
+            "most": most,
+            "wordings": _WORDINGS,
+        }
+        async with transaction(self._pool, scope) as connection:
+            await connection.execute(_SQL["lapse_near"], values)
+            await connection.execute(_SQL["keep_near"], values)
+            await connection.execute(_SQL["bound_near"], values)
+
 
 async def forget_expired(pool: Pool, tenant: Tenant) -> int:
     """Delete the answers of a tenant whose time is over; return how many."""
     async with transaction(pool, Scope.for_operator(tenant)) as connection:
         cursor = await connection.execute(_SQL["expired"], {"tenant": tenant})
-        return len(await cursor.fetchall())
+        near = await connection.execute(_SQL["expired_near"], {"tenant": tenant})
+        return len(await cursor.fetchall()) + len(await near.fetchall())
 
 
 def _place(scope: Scope) -> dict[str, Any]:
