@@ -195,7 +195,7 @@ def test_an_unknown_flag() -> None:
         ("chunking.size", 7),
         ("chunking.size", 4001),
         ("chunking.size", "many"),
-        ("chunking.strategy", "semantic"),
+        ("chunking.strategy", "round"),
         ("models.threads", 0),
         ("answer.temperature", 2.1),
         ("answer.show_unsupported", "perhaps"),

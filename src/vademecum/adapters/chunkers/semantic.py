@@ -148,6 +148,8 @@ class SemanticChunker:
             header, cost = header_of(block, ruler, self._tokens)
         start = block.start
         for place in (*_ends(text, block), block.end):
+            if place <= start:
+                continue  # within the blanks that were skipped, which are not skipped again
             end = trimmed(text, start, place)
             below = start >= block.header_end > block.start
             room = self._tokens - cost if below else self._tokens
