@@ -178,10 +178,11 @@ TEXTS = {
 }
 
 
+# With how many times the seconds of structure each may take: squares would be hundreds.
 by_blocks = pytest.mark.parametrize(
-    "chunker",
-    [StructureChunker(), SemanticChunker(), ParentChunker()],
-    ids=lambda chunker: type(chunker).__name__,
+    ("chunker", "times"),
+    [(StructureChunker(), 1), (SemanticChunker(), 4), (ParentChunker(), 3)],
+    ids=lambda value: type(value).__name__,
 )
 
 
@@ -213,34 +214,34 @@ def test_any_text_takes_a_few_times_what_their_tokens_take(
 @pytest.mark.parametrize("kind", ["list", "code", "table", "paragraph"])
 @pytest.mark.parametrize("piece", ["\n", "\n ", "- \n", "x\n\n\n", " .", "\n\u3000"])
 def test_blanks_in_any_block_take_no_square_of_time(
-    kind: BlockKind, piece: str, chunker: Chunker
+    kind: BlockKind, piece: str, chunker: Chunker, times: int
 ) -> None:
     text = "a" + piece * 300_000 + "b"
     block = Block(kind=kind, start=0, end=len(text), level=0, heading_path=())
     document = dataclasses.replace(parsed("a"), text=text, blocks=(block,))
-    assert _seconds(lambda: chunker.split(document, TOKENIZER)) < 3
+    assert _seconds(lambda: chunker.split(document, TOKENIZER)) < 3 * times
 
 
 @by_blocks
-def test_a_million_headings_take_seconds(chunker: Chunker) -> None:
+def test_a_million_headings_take_seconds(chunker: Chunker, times: int) -> None:
     text = "\n".join(["name"] * 1_000_000)
     blocks = tuple(
         Block(kind="heading", start=at, end=at + 4, level=1, heading_path=(f"name {at}",))
         for at in range(0, len(text), 5)
     )
     document = dataclasses.replace(parsed("a"), text=text, blocks=blocks)
-    assert _seconds(lambda: chunker.split(document, TOKENIZER)) < 12
+    assert _seconds(lambda: chunker.split(document, TOKENIZER)) < 6 * times
 
 
 @by_blocks
-def test_time_grows_with_the_text_and_not_with_its_square(chunker: Chunker) -> None:
+def test_time_grows_with_the_text_and_not_with_its_square(chunker: Chunker, times: int) -> None:
     def seconds(size: int) -> float:
         document = parsed("foo  bar,baz " * size)
         return _seconds(lambda: chunker.split(document, TOKENIZER))
 
     seconds(1_000)
     small, large = seconds(10_000), seconds(80_000)
-    assert large < 8 * 3 * max(small, 0.05)
+    assert large < 8 * 3 * max(small, 0.05 * times)
 
 
 def _seconds(work: object) -> float:
