@@ -37,7 +37,7 @@ QUESTION = "How many days does a refund for a ticket take at the box office?"
 PINNED = "I am allergic to peanuts"
 CODE = "My ticket has the code KH-402"
 # What a leg, the memory and the database get in these tests, and what a whole turn may take.
-PART_SECONDS, STORE_SECONDS, TURN_SECONDS = 0.4, 2.0, 10.0
+PART_SECONDS, STORE_SECONDS, TURN_SECONDS = 0.8, 2.0, 10.0
 NEVER, BACK_SECONDS = 60.0, 5.0
 AWAY = DatabaseAway("the scripted part is away", hint="try again")
 
