@@ -122,12 +122,24 @@ def check(document: ParsedDocument, name: str, tokens: int) -> None:
         assert section_faults(document, spans, TOKENIZER, tokens=4 * tokens) == []
 
 
+# The row fits alone, and not below the column names that its chunk repeats.
+NAMED_COLUMNS = ParsedDocument(
+    text="| a |  |  |  |\n| --- | --- | --- | --- |\n| a | aa🇧🇷a,a | aa\\| a \\| b \\| | aa.a |",
+    blocks=(
+        Block(kind="table", start=0, end=80, level=0, heading_path=(), header_end=40),
+    ),
+    page_starts=(), title="", media_type="text/html", warnings=(), language="", metadata={},
+    unread=(),
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("name", CHUNKERS)
 @settings(max_examples=300, deadline=None)
 @example(document=parsed("👩\u200d👩।\u200dxxxxxxxxx yyyyyyyy zzzz"), tokens=8)
 @example(document=parsed("a" + "\u0301" * 5_000), tokens=8)
 @example(document=parsed("a" + " " * 5_000 + "b"), tokens=8)
 @example(document=parsed("\ufdfa" * 50), tokens=8)
+@example(document=NAMED_COLUMNS, tokens=46)
 @given(document=DOCUMENTS, tokens=SIZES)
 def test_any_document(name: str, document: ParsedDocument, tokens: int) -> None:
     check(document, name, tokens)

@@ -151,9 +151,10 @@ class SemanticChunker:
             if place <= start:
                 continue  # within the blanks that were skipped, which are not skipped again
             end = trimmed(text, start, place)
-            below = start >= block.header_end > block.start
-            room = self._tokens - cost if below else self._tokens
             while start < end:
+                # Also what is cut off behind the column names repeats them.
+                below = start >= block.header_end > block.start
+                room = self._tokens - cost if below else self._tokens
                 stop, size = end, room + 1
                 if end - start <= MOST_CHARACTERS_A_TOKEN * room:
                     size = ruler.count(text[start:end])
@@ -168,7 +169,6 @@ class SemanticChunker:
                     header_tokens=cost if below else 0,
                 )
                 start = skip_blanks(text, stop, end)
-                below = start >= block.header_end > block.start
             start = skip_blanks(text, place, block.end)
 
     def _mean(self, text: str, every: Sequence[Sequence[_Unit]]) -> FloatArray | None:
