@@ -189,13 +189,13 @@ by_blocks = pytest.mark.parametrize(
 @pytest.mark.parametrize(
     ("name", "chunker", "most"),
     [
-        *((name, StructureChunker(), 5) for name in TEXTS),
+        *((name, StructureChunker(), 8) for name in TEXTS),
         # Each sentence is looked at by itself, and embedding it takes a thousand times that; the
         # tokens of sections are counted once more than those of their chunks.
         *((name, SemanticChunker(), 40) for name in TEXTS),
-        *((name, ParentChunker(), 8) for name in TEXTS),
-        *((name, RecursiveChunker(), 5) for name in ("words", "han", "marks")),
-        *((name, FixedChunker(), 5) for name in ("letters", "emoji", "blanks")),
+        *((name, ParentChunker(), 12) for name in TEXTS),
+        *((name, RecursiveChunker(), 8) for name in ("words", "han", "marks")),
+        *((name, FixedChunker(), 8) for name in ("letters", "emoji", "blanks")),
     ],
     ids=lambda value: str(value) if isinstance(value, str | int) else type(value).__name__,
 )
