@@ -220,7 +220,7 @@ class Gate:
         wanted = _MARK_AT_END.sub("", plain(text).strip("\"'“”«» "))
         if not self._question or not wanted:
             return []
-        whole = late(rf"(?<!\w){regex.escape(wanted)}(?!\w)")
+        whole = regex.compile(rf"(?<!\w){regex.escape(wanted)}(?!\w)")
         sentences = self._page(marker).sentences
         return [i for i, part in enumerate(sentences) if whole.search(plain(part.text))]
 

@@ -24,13 +24,12 @@ from vademecum.deadline import answered, within
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
 from vademecum.model.answer import Answer, Checked
 from vademecum.model.conversation import NO_PAST
-from vademecum.model.embedding import check_vectors
 from vademecum.model.filter_json import as_json
 from vademecum.model.kept_answer import KeptAnswer, Near
 from vademecum.model.passage import Passage
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask
-from vademecum.ports.embedder import Embedder
+from vademecum.ports.embedder import Embedder, embedded
 from vademecum.ports.kept_answers import KeptAnswerStore
 from vademecum.ports.store import DocumentStore
 from vademecum.text.asked import meaning
@@ -159,8 +158,8 @@ async def _near(
     if not where or not where <= shared.collections:
         return None
     try:
-        vectors = await within(shared.embedder.embed([ask.question], "query"), parts.seconds)
-        check_vectors(vectors, count=1, dimension=shared.embedder.space.dimension)
+        asking = embedded(shared.embedder, [ask.question], "query")
+        vectors = await within(asking, parts.seconds)
     except (TimeoutError, EmbeddingInvalid, ModelUnusable, ServiceAway):
         return None
     key = near_key(parts.fingerprint, scope, ask, where, language, today)

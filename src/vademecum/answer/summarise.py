@@ -2,13 +2,12 @@
 
 import secrets
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 
 import regex
 
 from vademecum.model.conversation import Turn
-from vademecum.ports.language_model import LanguageModel, Prompt, TokenCounter
+from vademecum.ports.language_model import LanguageModel, Prompt, TokenCounter, complete
 from vademecum.text.analyse import codes, words
 from vademecum.text.greetings import is_greeting
 from vademecum.text.inert import inert
@@ -81,10 +80,8 @@ async def written(
 ) -> str | None:
     """Return the model's summary in place of the old one and the turns, None where what it gave
     cannot be one. Raises: ServiceAway."""
-    prompt = _prompt(summary, turns)
-    async with aclosing(model.stream(prompt)) as stream:
-        pieces = [piece async for piece in stream if isinstance(piece, str)]
-    return usable("".join(pieces), summary, turns, counter)
+    reply = await complete(model, _prompt(summary, turns))
+    return usable(reply, summary, turns, counter)
 
 
 def usable(reply: str, summary: str, turns: Sequence[Turn], counter: TokenCounter) -> str | None:

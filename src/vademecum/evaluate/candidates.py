@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from vademecum.errors import ServiceAway
-from vademecum.evaluate.judge import complete, objects
+from vademecum.evaluate.judge import objects
 from vademecum.evaluate.relevance import places_of
 from vademecum.evaluate.stated import states
 from vademecum.model.feedback import Feedback
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.trace import Trace
-from vademecum.ports.language_model import LanguageModel, Prompt
+from vademecum.ports.language_model import LanguageModel, Prompt, complete
 from vademecum.text.analyse import codes
 from vademecum.text.inert import inert
 from vademecum.text.language import detect

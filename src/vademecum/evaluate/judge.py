@@ -4,12 +4,11 @@ import asyncio
 import json
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from vademecum.errors import ServiceAway
-from vademecum.ports.language_model import LanguageModel, Prompt
+from vademecum.ports.language_model import LanguageModel, Prompt, complete
 from vademecum.text.inert import inert
 
 Word = Literal["yes", "partly", "no"]
@@ -75,12 +74,6 @@ def read_verdict(text: str, expected: int) -> Verdict | None:
             return None
         return Verdict(word=known, stated=frozenset(number - 1 for number in numbers))
     return None
-
-
-async def complete(model: LanguageModel, prompt: Prompt) -> str:
-    """Return the whole text that a model writes. Raises: ServiceAway."""
-    async with aclosing(model.stream(prompt)) as stream:
-        return "".join([piece async for piece in stream if isinstance(piece, str)])
 
 
 def objects(text: str) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, TextTooLong
 from vademecum.model.embedding import Encoded, FloatArray, check_vectors
-from vademecum.ports.embedder import Embedder, TokenEncoder, is_one_model
+from vademecum.ports.embedder import Embedder, TokenEncoder, embedded, is_one_model
 from vademecum.rank.maxsim import packed_signs
 
 # Texts given to the embedder at a time: what is held beside the vectors stays small. Token states
@@ -111,8 +111,7 @@ async def _embed(
 
 
 async def _vectors(embedder: Embedder, passages: Sequence[Passage]) -> list[Encoded]:
-    rows = await embedder.embed([p.text for p in passages], "passage")
-    check_vectors(rows, count=len(passages), dimension=embedder.space.dimension)
+    rows = await embedded(embedder, [p.text for p in passages], "passage")
     return [Encoded(vector=row, signs=None) for row in rows]
 
 

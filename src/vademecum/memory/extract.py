@@ -9,7 +9,6 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -22,7 +21,7 @@ from vademecum.model.conversation import Turn
 from vademecum.model.ids import ConversationId, Tenant
 from vademecum.model.memory import KINDS, Memory, MemorySource
 from vademecum.model.principal import Scope
-from vademecum.ports.language_model import LanguageModel, Prompt
+from vademecum.ports.language_model import LanguageModel, Prompt, complete
 from vademecum.ports.learning import LearnStore, Unlearned
 from vademecum.text.clauses import clauses, contradicts
 from vademecum.text.content import alike, content_words
@@ -164,15 +163,10 @@ async def _asked(model: LanguageModel, told: Mapping[int, _Told]) -> Reply | Non
     )
     prompt = Prompt(system=SYSTEM, user=turns, temperature=0.0, max_tokens=_MOST_TOKENS)
     for _ in range(2):
-        reply = read_reply(await asyncio.wait_for(_whole(model, prompt), _MODEL_SECONDS))
+        reply = read_reply(await asyncio.wait_for(complete(model, prompt), _MODEL_SECONDS))
         if reply is not None:
             return reply
     return None
-
-
-async def _whole(model: LanguageModel, prompt: Prompt) -> str:
-    async with aclosing(model.stream(prompt)) as pieces:
-        return "".join([piece async for piece in pieces if isinstance(piece, str)])
 
 
 async def _keep(

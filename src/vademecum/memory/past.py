@@ -13,10 +13,10 @@ import numpy as np
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
 from vademecum.memory.recall import Asked, MemoryParts
 from vademecum.memory.words import asked_terms, content, keyword_row, weigh
-from vademecum.model.embedding import check_vectors
 from vademecum.model.ids import MemoryId
 from vademecum.model.memory import STATES, Memory, Recall, Recalled
 from vademecum.model.principal import Scope
+from vademecum.ports.embedder import embedded
 from vademecum.rank.bm25 import score, share
 from vademecum.rank.memory import floor_of, profile_of, prompt_limit, ranked, similarity
 from vademecum.text.language import detect
@@ -67,16 +67,13 @@ async def _cosines(
     """Return cosines: of the index where it holds the text of that time, else computed anew."""
     if not known or not text.strip():
         return {}
-    dimension = parts.embedder.space.dimension
-    query = await parts.embedder.embed([text], "query")
-    check_vectors(query, count=1, dimension=dimension)
+    query = await embedded(parts.embedder, [text], "query")
     now = {m.id: m for m in await parts.store.all(scope, None, STATES)}
     same = [m.id for m in known if m.id in now and now[m.id].text == m.text]
     found = await parts.store.cosines(scope, same, query[0])
     again = [m for m in known if m.id not in found][:_MOST_AGAIN]
     if again:
-        rows = await parts.embedder.embed([m.text for m in again], "passage")
-        check_vectors(rows, count=len(again), dimension=dimension)
+        rows = await embedded(parts.embedder, [m.text for m in again], "passage")
         found |= zip((m.id for m in again), np.asarray(rows @ query[0]).tolist(), strict=True)
     return found
 

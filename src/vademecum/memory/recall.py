@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
 from vademecum.memory.profile import Profile, load_profile, reached
 from vademecum.memory.words import keyword_shares
-from vademecum.model.embedding import FloatArray, check_vectors
+from vademecum.model.embedding import FloatArray
 from vademecum.model.ids import MemoryId
 from vademecum.model.memory import DEFAULT_PERSONA, Memory, Recall, Recalled, Stage
 from vademecum.model.principal import Scope
 from vademecum.ports.clock import Clock
-from vademecum.ports.embedder import Embedder
+from vademecum.ports.embedder import Embedder, embedded
 from vademecum.ports.memory import MemoryStore
 from vademecum.rank.memory import (
     CANDIDATES,
@@ -117,9 +117,8 @@ async def _encode(parts: MemoryParts, text: str, notes: _Notes) -> FloatArray | 
         return None
     try:
         rows = await asyncio.wait_for(
-            parts.embedder.embed([text], "query"), _EMBED_SHARE * parts.seconds
+            embedded(parts.embedder, [text], "query"), _EMBED_SHARE * parts.seconds
         )
-        check_vectors(rows, count=1, dimension=parts.embedder.space.dimension)
     except TimeoutError:
         notes.degraded.append("memory embedder: DEADLINE")
         return None

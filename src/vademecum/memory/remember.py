@@ -10,7 +10,7 @@ from vademecum.errors import EmbeddingInvalid, ModelUnusable, SecretRefused, Ser
 from vademecum.memory.compare import Fact, fact, judge
 from vademecum.memory.recall import MemoryParts
 from vademecum.memory.words import asked_terms, content, keyword_row
-from vademecum.model.embedding import FloatArray, check_vectors
+from vademecum.model.embedding import FloatArray
 from vademecum.model.ids import MemoryId
 from vademecum.model.memory import (
     DEFAULT_IMPORTANCE,
@@ -27,6 +27,7 @@ from vademecum.model.memory import (
     check_text,
 )
 from vademecum.model.principal import Scope
+from vademecum.ports.embedder import embedded
 from vademecum.ports.memory import Changes, Keys, MemoryIndexRow, Rewriting, Verdict
 from vademecum.text.language import RULED, detect
 from vademecum.text.late import late
@@ -217,8 +218,7 @@ async def index_row(parts: MemoryParts, scope: Scope, text: str, language: str) 
 
 async def _vector(parts: MemoryParts, text: str) -> FloatArray | None:
     try:
-        rows = await asyncio.wait_for(parts.embedder.embed([text], "passage"), _EMBED_SECONDS)
-        check_vectors(rows, count=1, dimension=parts.embedder.space.dimension)
+        rows = await asyncio.wait_for(embedded(parts.embedder, [text], "passage"), _EMBED_SECONDS)
     except (EmbeddingInvalid, ModelUnusable, ServiceAway, TimeoutError):
         return None
     vector: FloatArray = rows[0]

@@ -14,10 +14,11 @@ from vademecum.memory.compare import fact, relation
 from vademecum.memory.recall import MemoryParts
 from vademecum.memory.remember import keys_of
 from vademecum.memory.words import keyword_row
-from vademecum.model.embedding import FloatArray, check_vectors
+from vademecum.model.embedding import FloatArray
 from vademecum.model.ids import MemoryId, Tenant
 from vademecum.model.memory import Kind, Memory
 from vademecum.model.principal import Scope
+from vademecum.ports.embedder import embedded
 from vademecum.ports.memory import MemoryIndexRow, MemoryUpkeep
 
 _PAGE = 128
@@ -100,8 +101,7 @@ async def _vectors(
     """Return a vector each, and why some will never have one; neither where no model answers. One
     bad text costs only itself."""
     try:
-        rows = await parts.embedder.embed([memory.text for memory in page], "passage")
-        check_vectors(rows, count=len(page), dimension=parts.embedder.space.dimension)
+        rows = await embedded(parts.embedder, [memory.text for memory in page], "passage")
     except (EmbeddingInvalid, TextTooLong) as error:
         if len(page) == 1:
             return {}, {page[0].id: str(error)}

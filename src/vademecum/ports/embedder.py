@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from vademecum.model.embedding import EmbeddingSpace, FloatArray, Role, TokenStates
+from vademecum.model.embedding import (
+    EmbeddingSpace,
+    FloatArray,
+    Role,
+    TokenStates,
+    check_vectors,
+)
 
 
 class Embedder(Protocol):
@@ -27,6 +33,14 @@ class Embedder(Protocol):
         Raises: TextTooLong, ModelUnusable, ProviderAway, EmbeddingInvalid.
         """
         ...
+
+
+async def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> FloatArray:
+    """Return what `Embedder.embed` gives, checked. Raises: as it, and EmbeddingInvalid where a row
+    is missing, not finite or zero."""
+    vectors = await embedder.embed(texts, role)
+    check_vectors(vectors, count=len(texts), dimension=embedder.space.dimension)
+    return vectors
 
 
 class TokenEncoder(Protocol):

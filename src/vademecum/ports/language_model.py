@@ -1,6 +1,7 @@
 """Who writes the answer where one is generated?"""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +30,12 @@ class LanguageModel(Protocol):
         Raises: ProviderAway, before the first piece or after any of them.
         """
         ...
+
+
+async def complete(model: LanguageModel, prompt: Prompt) -> str:
+    """Return the whole text that a model writes. Raises: ServiceAway."""
+    async with aclosing(model.stream(prompt)) as pieces:
+        return "".join([piece async for piece in pieces if isinstance(piece, str)])
 
 
 class TokenCounter(Protocol):

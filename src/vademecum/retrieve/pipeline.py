@@ -19,7 +19,7 @@ from vademecum.model.principal import Scope
 from vademecum.model.query import Query
 from vademecum.ports.calibrations import Calibrations
 from vademecum.ports.clock import Clock
-from vademecum.ports.embedder import Embedder, TokenEncoder, is_one_model
+from vademecum.ports.embedder import Embedder, TokenEncoder, embedded, is_one_model
 from vademecum.ports.index import Index
 from vademecum.ports.reranker import Reranker
 from vademecum.ports.store import DocumentStore
@@ -250,19 +250,17 @@ async def _legs(
 async def _encode(parts: RetrieveParts, query: Query) -> tuple[FloatArray, TokenStates | None]:
     """Return the query's vector, shape (d,), and its token states: of one pass, where one model
     gives both. A passage has no states to compare with passages."""
-    text, dimension = query.text, parts.embedder.space.dimension
+    text = query.text
     if query.role == "passage":
-        vectors = await parts.embedder.embed([text], query.role)
-        check_vectors(vectors, count=1, dimension=dimension)
-        return vectors[0], None
+        return (await embedded(parts.embedder, [text], query.role))[0], None
     if is_one_model(parts.embedder, parts.encoder):
         encoded = await parts.encoder.encode([text], "query")
         rows = np.array([states.vector for states in encoded], np.float32)
+        dimension = parts.embedder.space.dimension
         check_vectors(rows.reshape(len(encoded), dimension), count=1, dimension=dimension)
         check_states(encoded, count=1)
         return encoded[0].vector, encoded[0]
-    vectors = await parts.embedder.embed([text], "query")
-    check_vectors(vectors, count=1, dimension=dimension)
+    vectors = await embedded(parts.embedder, [text], "query")
     try:
         encoded = await parts.encoder.encode([text], "query")
         check_states(encoded, count=1)
