@@ -38,7 +38,7 @@ from vademecum.model.memory import (
     Stage,
     State,
 )
-from vademecum.model.passage import Retrieval
+from vademecum.model.passage import Found
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.model.query import Ask, Mode, Query
@@ -56,14 +56,6 @@ from vademecum.text.normalise import clean
 
 
 def _uncounted(_done: int, _total: int) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A search's result and the trace that explains it."""
-
-    retrieval: Retrieval
-    trace_id: TraceId
 
 
 # Not frozen: `follow` puts the parts of another build of the index in the place of these.

@@ -24,7 +24,7 @@ from vademecum.model.document import Document
 from vademecum.model.evaluation import Result, Run
 from vademecum.model.index import BuildProgress, GenerationRecord
 from vademecum.model.memory import Memory, Recall, Recalled, Remembered
-from vademecum.model.passage import Passage
+from vademecum.model.passage import Found, Passage
 from vademecum.model.personal import Personal
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
@@ -35,8 +35,7 @@ from vademecum.remembering import MemoryStory
 from vademecum.retrieve.abstain import REFUSE_BELOW
 from vademecum.talking import Dialogue
 
-if TYPE_CHECKING:  # they take half a second, which a command without them need not pay
-    from vademecum.app import Found
+if TYPE_CHECKING:  # it takes half a second, which a command without it need not pay
     from vademecum.calibrating import Calibrated
 
 # So many passages are offered where nothing answers.
@@ -98,7 +97,7 @@ def passage_json(passage: Passage) -> dict[str, Any]:
     }
 
 
-def found_json(found: "Found", scope: Scope) -> dict[str, Any]:
+def found_json(found: Found, scope: Scope) -> dict[str, Any]:
     """Return what a search found."""
     retrieval = found.retrieval
     return {

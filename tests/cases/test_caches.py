@@ -13,7 +13,7 @@ from vademecum.errors import DatabaseAway, ProviderAway
 from vademecum.model.answer import Answer
 from vademecum.model.filter import Filter
 from vademecum.model.filter_json import parse_filter
-from vademecum.model.kept_answer import KeptAnswer, Looked
+from vademecum.model.kept_answer import KeptAnswer, Looked, Stay
 from vademecum.model.principal import Scope
 from vademecum.opening import ReuseRules
 from vademecum.postgres.pool import Pool
@@ -286,7 +286,7 @@ class AwayAnswers:
     async def look(self, scope: Scope, key: bytes) -> Looked:
         raise DatabaseAway("it is away", hint="ask again")
 
-    async def keep(self, scope: Scope, key: bytes, answer: KeptAnswer, **how: object) -> None:
+    async def keep(self, scope: Scope, key: bytes, answer: KeptAnswer, stay: Stay) -> None:
         raise DatabaseAway("it is away", hint="ask again")
 
 

@@ -13,8 +13,8 @@ from support import OPERATOR, Bench, make_bench, source
 from vademecum import opening
 from vademecum.adapters.rerankers.cross_encoder import CrossEncoder
 from vademecum.adapters.rerankers.http import make_http_reranker
-from vademecum.app import Found
 from vademecum.errors import ModelUnusable, ProviderAway
+from vademecum.model.passage import Found
 from vademecum.opening import DEFAULT_ANSWERS, DEFAULT_SEARCH, SearchRules
 from vademecum.ports.reranker import Reranker
 from vademecum.postgres.pool import Pool

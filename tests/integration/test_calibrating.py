@@ -10,7 +10,7 @@ import pytest
 from rebuilding import NEW, OLD, another, rebuilding
 from support import OPERATOR, Bench, make_bench, source
 
-from vademecum.app import Found, follow
+from vademecum.app import follow
 from vademecum.calibrating import Calibrated, calibrate
 from vademecum.catalogue import calibrations_of
 from vademecum.errors import CalibrationNotFound, Forbidden, UsageError
@@ -18,6 +18,7 @@ from vademecum.evaluate.calibrate import trains
 from vademecum.evaluate.golden import Golden, golden_of
 from vademecum.evaluating import Wish, evaluate
 from vademecum.model.calibration import Calibration, Weights
+from vademecum.model.passage import Found
 from vademecum.model.principal import Scope
 from vademecum.opening import ReuseRules
 from vademecum.postgres.pool import Pool

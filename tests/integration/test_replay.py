@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from support import OPERATOR, Bench, make_bench, source
 
-from vademecum.app import Found
 from vademecum.errors import TraceNotFound, UsageError
 from vademecum.evaluate.replay import summary
+from vademecum.model.passage import Found
 from vademecum.model.principal import Scope
 from vademecum.model.replay import Moved, Replay
 from vademecum.postgres.pool import Pool

@@ -12,6 +12,7 @@ from vademecum.answer.evidence import (
     Reading,
     Window,
     joined,
+    joined_facts,
     read,
     read_page,
     windows,
@@ -33,8 +34,6 @@ _QUOTED = late(r"[\"“«„]([^\"“”«»„]+)[\"”»“]")
 _BLANKS = late(r"\s+")
 _LIST_ITEM = late(r"^\s*(?:[-*•]\s+)?(?:[*_]*\d{1,3}[.)]\s+)?")
 _MARK_AT_END = late(r"[\s.!?。]+$")
-# Where two facts are joined in one sentence, each may stand at its own place in the source.
-_JOINT = late(r"\s*;\s+|,?\s+(?:and|e|y)\s+", regex.IGNORECASE)
 _FEWEST_WORDS = 3  # of a sentence that can be proven by itself; a shorter one needs its question
 # Another place counts too if it is so near to the nearest one.
 _AS_NEAR = 0.04
@@ -286,7 +285,7 @@ class Gate:
 
     async def _by_parts(self, text: str, cited: Sequence[int]) -> dict[int, Verdict] | None:
         """Return the verdicts where each of the joined facts of a sentence is stated somewhere."""
-        parts = [part for part in _JOINT.split(text) if part.strip()]
+        parts = joined_facts(text)
         if len(parts) < 2 or any(len(content_words(part)) < _FEWEST_WORDS for part in parts):
             return None
         spans: dict[int, list[Verdict]] = {}

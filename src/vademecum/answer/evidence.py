@@ -3,9 +3,12 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+import regex
+
 from vademecum.text.clauses import Clause, clauses, contradicts
 from vademecum.text.content import alike, content_words
 from vademecum.text.facts import Facts, facts, lacking
+from vademecum.text.late import late
 from vademecum.text.names import initials, is_named, name_words
 from vademecum.text.orders import is_order
 from vademecum.text.roles import inverted, matching, swapped
@@ -18,6 +21,9 @@ from vademecum.text.stated.stances import Stance, completed, stance
 _MOST_SENTENCES = 2
 # Vetoes of a fact that the place lacks, which another place may have.
 MISSING = frozenset(["number", "unit", "date", "code", "name"])
+
+# Each of two joined facts may stand at its own place in the source.
+_JOINT = late(r"\s*;\s+|,?\s+(?:and|e|y)\s+", regex.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +133,12 @@ class Page:
     def spread(self, word: str) -> int:
         """Return how many statements hold a word."""
         return sum(_has(part.words, word) for part in self.statements)
+
+
+def joined_facts(text: str) -> list[str]:
+    """Return the facts that a sentence joins by "and", "e", "y" or a semicolon; the sentence where
+    it joins none."""
+    return [part for part in _JOINT.split(text) if part.strip()]
 
 
 def read_page(text: str, context: str, language: str) -> Page:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import regex
 
 from vademecum.answer.converse import Talk
-from vademecum.answer.evidence import read, read_page, windows
+from vademecum.answer.evidence import joined_facts, read, read_page, windows
 from vademecum.deadline import within
 from vademecum.errors import ServiceAway
 from vademecum.memory.recall import Asked, MemoryParts, recall
@@ -22,7 +22,6 @@ _SPOKEN_TO = late(
     r"\b(?:you|your|yours|yourself|voc[êe]|te|ti|tu|teu|tua|teus|tuas|usted|tus|contigo|consigo)\b",
     regex.IGNORECASE,
 )
-_JOINT = late(r"\s*;\s+|,?\s+(?:and|e|y)\s+", regex.IGNORECASE)
 _BECAUSE = late(
     r"\s*(?:since|as|because|given\s+that|considering\s+that|como|já\s+que|visto\s+que|porque|ya\s+que"
     r"|puesto\s+que|dado\s+que)\s+(?P<why>[^,]+),\s*(?P<what>.+)",
@@ -62,7 +61,7 @@ def backed(text: str, memories: Sequence[Recalled]) -> tuple[MemoryId, ...]:
     speak against it (numbers, days, names, denials, roles). A sentence that needs a document is
     not for this check; one that the person's memories state is not removed for having no source.
     """
-    parts = [part for part in _JOINT.split(text) if part.strip()]
+    parts = joined_facts(text)
     for pieces in ([text], parts):
         found = [_one(piece, memories) for piece in pieces]
         if found and all(memory_id is not None for memory_id in found):

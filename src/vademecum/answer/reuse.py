@@ -18,6 +18,7 @@ import json
 import logging
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from typing import Any
 
 from vademecum.answer.converse import Talk
 from vademecum.deadline import answered, within
@@ -25,7 +26,7 @@ from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
 from vademecum.model.answer import Answer, Checked
 from vademecum.model.conversation import NO_PAST
 from vademecum.model.filter_json import as_json
-from vademecum.model.kept_answer import KeptAnswer, Near
+from vademecum.model.kept_answer import KeptAnswer, Near, Stay
 from vademecum.model.passage import Passage
 from vademecum.model.principal import Scope
 from vademecum.model.query import Ask
@@ -101,8 +102,7 @@ def key_of(fingerprint: str, scope: Scope, ask: Ask, today: date) -> bytes:
         today.isoformat(),
         [ask.persona, ask.stage, ask.zone],
     ]
-    written = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).digest()
+    return _digest(values)
 
 
 async def look_for(
@@ -141,6 +141,10 @@ def near_key(
         [ask.persona, ask.stage, ask.zone],
         meaning(ask.question, language),
     ]
+    return _digest(values)
+
+
+def _digest(values: list[Any]) -> bytes:
     written = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(written.encode("utf-8", "surrogatepass")).digest()
 
@@ -215,17 +219,12 @@ async def keep(
         said=said,
         found=tuple((p.source.chunk.id, p.score, p.signals) for p in answer.passages),
     )
-    keeping = parts.store.keep(
-        scope, reuse.key, kept, moment=reuse.moment, lasts=parts.lasts, most=parts.most
-    )
+    stay = Stay(moment=reuse.moment, lasts=parts.lasts, most=parts.most)
     try:
-        await answered(keeping, parts.seconds)
+        await answered(parts.store.keep(scope, reuse.key, kept, stay), parts.seconds)
         # A sentence without a source may hold the words of whoever asked.
         if parts.shared and reuse.near and all(checked.citations for checked in said):
-            own = parts.shared
-            sharing = parts.store.keep_near(
-                scope, reuse.near, kept, moment=reuse.moment, lasts=own.lasts, most=own.most
-            )
-            await answered(sharing, parts.seconds)
+            stay = replace(stay, lasts=parts.shared.lasts, most=parts.shared.most)
+            await answered(parts.store.keep_near(scope, reuse.near, kept, stay), parts.seconds)
     except ServiceAway:
         return  # it is answered afresh the next time

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from vademecum.app import App, Found
+from vademecum.app import App
 from vademecum.cli.conversations import conversation_id
 from vademecum.cli.memories import StageOption, stage_named
 from vademecum.cli.options import (
@@ -38,7 +38,7 @@ from vademecum.interface import NEAREST, answer_json, event_json, found_json, sc
 from vademecum.model.answer import Answer, Checked, Citation, Conflict, Done, Event, Sentence
 from vademecum.model.ids import ConversationId
 from vademecum.model.memory import DEFAULT_PERSONA
-from vademecum.model.passage import Passage
+from vademecum.model.passage import Found, Passage
 from vademecum.model.principal import Scope
 from vademecum.model.query import Mode
 

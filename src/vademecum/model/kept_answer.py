@@ -1,6 +1,7 @@
 """Which answer was given before to the same question, and may it be given again?"""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from vademecum.model.answer import AnswerMode, Checked
 from vademecum.model.embedding import FloatArray
@@ -28,6 +29,16 @@ class Looked:
     kept: KeptAnswer | None
     moment: str
     personal: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stay:
+    """How long an answer is kept that was begun at `moment` (of an earlier look): for `lasts`, and
+    among the newest `most`."""
+
+    moment: str
+    lasts: timedelta
+    most: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

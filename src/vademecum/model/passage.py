@@ -7,7 +7,7 @@ from typing import Any
 
 from vademecum.model.chunk import Chunk
 from vademecum.model.filter import Filter
-from vademecum.model.ids import ChunkId, DocumentId
+from vademecum.model.ids import ChunkId, DocumentId, TraceId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,3 +92,11 @@ class Retrieval:
     plan: str
     fusion: Mapping[str, Any]
     filter: Filter | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A search's result and the trace that explains it."""
+
+    retrieval: Retrieval
+    trace_id: TraceId

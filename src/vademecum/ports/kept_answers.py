@@ -1,9 +1,8 @@
 """Where are answers kept that may be given again?"""
 
-from datetime import timedelta
 from typing import Protocol
 
-from vademecum.model.kept_answer import KeptAnswer, Looked, LookedNear, Near
+from vademecum.model.kept_answer import KeptAnswer, Looked, LookedNear, Near, Stay
 from vademecum.model.principal import Scope
 
 
@@ -20,18 +19,9 @@ class KeptAnswerStore(Protocol):
         """
         ...
 
-    async def keep(
-        self,
-        scope: Scope,
-        key: bytes,
-        answer: KeptAnswer,
-        *,
-        moment: str,
-        lasts: timedelta,
-        most: int,
-    ) -> None:
-        """Keep an answer that was begun at `moment` (of an earlier look) for `lasts`; of those of
-        one principal the newest `most` stay. Nothing is kept whose trace is gone already.
+    async def keep(self, scope: Scope, key: bytes, answer: KeptAnswer, stay: Stay) -> None:
+        """Keep an answer, among the newest of its principal. Nothing is kept whose trace is gone
+        already.
 
         Raises: DatabaseAway.
         """
@@ -45,17 +35,8 @@ class KeptAnswerStore(Protocol):
         """
         ...
 
-    async def keep_near(
-        self,
-        scope: Scope,
-        near: Near,
-        answer: KeptAnswer,
-        *,
-        moment: str,
-        lasts: timedelta,
-        most: int,
-    ) -> None:
-        """Keep an answer for other wordings, as `keep` does; of a tenant the newest `most` stay.
+    async def keep_near(self, scope: Scope, near: Near, answer: KeptAnswer, stay: Stay) -> None:
+        """Keep an answer for other wordings, as `keep` does, among the newest of its tenant.
 
         Raises: DatabaseAway.
         """

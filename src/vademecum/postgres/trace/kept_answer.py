@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from vademecum.model.answer import Checked, Citation, Sentence
 from vademecum.model.ids import ChunkId, DocumentId, Tenant, TraceId
-from vademecum.model.kept_answer import KeptAnswer, Looked, LookedNear, Near
+from vademecum.model.kept_answer import KeptAnswer, Looked, LookedNear, Near, Stay
 from vademecum.model.passage import Signals
 from vademecum.model.principal import Scope
 from vademecum.postgres.pool import Pool
@@ -38,24 +37,8 @@ class PostgresKeptAnswers:
         kept = None if row["trace"] is None else _kept(TraceId(row["trace"]), row["body"])
         return Looked(kept=kept, moment=row["moment"], personal=row["personal"])
 
-    async def keep(
-        self,
-        scope: Scope,
-        key: bytes,
-        answer: KeptAnswer,
-        *,
-        moment: str,
-        lasts: timedelta,
-        most: int,
-    ) -> None:
-        values = _place(scope) | {
-            "key": key,
-            "trace": answer.trace_id,
-            "body": Jsonb(_body(answer)),
-            "moment": moment,
-            "lasts": lasts,
-            "most": most,
-        }
+    async def keep(self, scope: Scope, key: bytes, answer: KeptAnswer, stay: Stay) -> None:
+        values = _row(scope, key, answer, stay)
         async with transaction(self._pool, scope) as connection:
             await connection.execute(_SQL["keep"], values)
             await connection.execute(_SQL["bound"], values)
@@ -76,26 +59,9 @@ class PostgresKeptAnswers:
         kept = _kept(TraceId(row["trace"]), row["body"]) if found else None
         return LookedNear(kept=kept, private=private)
 
-    async def keep_near(
-        self,
-        scope: Scope,
-        near: Near,
-        answer: KeptAnswer,
-        *,
-        moment: str,
-        lasts: timedelta,
-        most: int,
-    ) -> None:
-        values = _place(scope) | {
-            "key": near.key,
-            "vector": HalfVector(near.vector),
-            "trace": answer.trace_id,
-            "body": Jsonb(_body(answer)),
-            "moment": moment,
-            "lasts": lasts,
-            "most": most,
-            "wordings": _WORDINGS,
-        }
+    async def keep_near(self, scope: Scope, near: Near, answer: KeptAnswer, stay: Stay) -> None:
+        own = {"vector": HalfVector(near.vector), "wordings": _WORDINGS}
+        values = _row(scope, near.key, answer, stay) | own
         async with transaction(self._pool, scope) as connection:
             await connection.execute(_SQL["lapse_near"], values)
             await connection.execute(_SQL["keep_near"], values)
@@ -112,6 +78,11 @@ async def forget_expired(pool: Pool, tenant: Tenant) -> int:
 
 def _place(scope: Scope) -> dict[str, Any]:
     return {"tenant": scope.tenant, "principal": scope.principal}
+
+
+def _row(scope: Scope, key: bytes, answer: KeptAnswer, stay: Stay) -> dict[str, Any]:
+    kept = {"key": key, "trace": answer.trace_id, "body": Jsonb(_body(answer))}
+    return _place(scope) | kept | asdict(stay)
 
 
 def _body(answer: KeptAnswer) -> dict[str, Any]:
