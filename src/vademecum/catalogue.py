@@ -19,7 +19,7 @@ from vademecum.model.document import Deletion, IngestResult
 from vademecum.model.ids import DocumentId, Tenant
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt, StoreReceipt
-from vademecum.opening import Tell, search_rules, silent
+from vademecum.opening import Tell, open_reranker, search_rules, silent
 from vademecum.ports.store import Outdated
 from vademecum.postgres import embedded
 from vademecum.postgres.conversation.store import PostgresConversations
@@ -191,8 +191,14 @@ async def calibrations_of(
     catalogue: Catalogue, scope: Scope, loaded: Loaded
 ) -> list[tuple[Calibration, str]]:
     """Return the tenant's calibrations, each with why it is not gone by, "" where it is."""
+    kept = await catalogue.calibrations.all(scope)
+    if not kept:
+        return []
     current = await PostgresGenerations(catalogue.pool).current()
     generation = current.generation.id if current else 0
-    ranking = search_rules(loaded.settings).ranking.named
-    kept = await catalogue.calibrations.all(scope)
+    # A reranker's name is a part of the ranking, and that of one in a file tells what is in it.
+    reranker = await asyncio.to_thread(open_reranker, loaded.settings)
+    ranking = search_rules(loaded.settings, reranker).ranking.named
+    if reranker is not None:
+        await reranker.aclose()
     return [(one, stale(one, generation, ranking)) for one in kept]

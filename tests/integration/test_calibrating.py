@@ -275,6 +275,25 @@ async def test_other_settings_act_and_not_what_was_fitted_with_these(small: Benc
     assert why == "fitted with other settings: search.dense_weight"
 
 
+async def test_one_fitted_with_a_reranker_is_in_use_where_that_is_set(small: Bench) -> None:
+    own = await kept(small)
+    address = "http://localhost:9/v1"
+    reranked = {
+        "models.reranker": f"{address}/rerank#judge",
+        "search.rerank_first": 10,
+        "search.rerank_lead": 1.0,
+    }
+    one = replace(own, ranking={**own.ranking, **reranked})
+    await small.app.catalogue.calibrations.keep(OPERATOR, one)
+    loaded = load(
+        config=None, flags={"models.reranker": f"{address}#judge"},
+        environment={"VADE_HOME": "/tmp/none"},
+    )  # fmt: skip
+    assert await calibrations_of(small.app.catalogue, OPERATOR, loaded) == [(one, "")]
+    [(_, why)] = await calibrations_of(small.app.catalogue, OPERATOR, LOADED)
+    assert "models.reranker" in why
+
+
 async def test_tenants_and_who_is_no_operator_are_apart(small: Bench) -> None:
     other = Scope.for_operator("other")
     await small.ingest(
