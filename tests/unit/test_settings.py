@@ -290,3 +290,10 @@ def test_rules_have_names_of_their_own() -> None:
     Path("vademecum.toml").unlink()
     by_variable = loaded(environment={"VADE_CHUNKING__TYPES__PDF__SIZE": "300"})
     assert by_variable.settings.chunking.types["pdf"].size == 300
+
+
+def test_a_pattern_is_told_as_it_is() -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        load(config=None, flags={"models.reranker": "nobody:x"}, environment={})
+    assert "cohere|jina):\\S+" in str(caught.value)
+    assert "is not valid: string should" in str(caught.value)

@@ -234,7 +234,9 @@ def _invalid(error: ValidationError, origins: Mapping[str, str]) -> InvalidSetti
     first = error.errors(include_url=False, include_input=False)[0]
     key = ".".join(map(str, first["loc"]))
     origin = origins.get(key, "default")
+    said = str(first["msg"])
     return InvalidSetting(
-        f"the setting {key} (from {origin}) is not valid: {first['msg'].lower()}",
+        # Only its first letter: a pattern in it means something else in small letters.
+        f"the setting {key} (from {origin}) is not valid: {said[:1].lower()}{said[1:]}",
         hint=dict(keys()).get(key, ""),
     )
