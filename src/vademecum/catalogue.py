@@ -39,6 +39,7 @@ from vademecum.postgres.serving.repeat import PostgresRepeats
 from vademecum.postgres.serving.spending import PostgresSpending
 from vademecum.postgres.trace.feedback import PostgresFeedback
 from vademecum.postgres.trace.record import PostgresRecords
+from vademecum.purge.again import AgainParts
 from vademecum.purge.person import PersonParts, purge_person, would_purge
 from vademecum.purge.pipeline import PurgeParts, purge_document, purge_version
 from vademecum.settings import Loaded
@@ -46,6 +47,8 @@ from vademecum.talking import Talking
 
 SESSION = timedelta(hours=2)
 SPENDING_KEPT = timedelta(days=62)
+# Nobody keeps a backup that is older.
+DELETIONS_KEPT = timedelta(days=400)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +103,14 @@ class Catalogue:
 
     async def let_go(self, tenant: Tenant) -> int:
         """Delete what serving keeps no longer: sessions that are over, first answers of yesterday,
-        what was spent long ago. Return how many."""
-        scope = Scope.for_operator(tenant)
-        before = datetime.now(UTC).date() - SPENDING_KEPT
+        what was spent long ago, what was deleted longer ago than any backup. Return how many."""
+        scope, now = Scope.for_operator(tenant), datetime.now(UTC)
+        before = now.date() - SPENDING_KEPT
         return (
             await self.keyring.store.let_go(scope)
             + await self.repeats.let_go(scope)
             + await self.spending.let_go(scope, before)
+            + await self.people.let_go(tenant, now - DELETIONS_KEPT)
         )
 
     async def scrub(self) -> list[StoreReceipt]:
@@ -124,6 +128,12 @@ class Catalogue:
     @property
     def person_parts(self) -> PersonParts:
         return PersonParts(people=self.people, documents=self._purge_parts)
+
+    @property
+    def again_parts(self) -> AgainParts:
+        return AgainParts(
+            people=self.people, documents=self._purge_parts, conversations=self.conversations
+        )
 
     @property
     def _purge_parts(self) -> PurgeParts:

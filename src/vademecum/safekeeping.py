@@ -1,8 +1,9 @@
 """What does a backup hold, and how does it come back without what was forgotten since?
 
 A backup is a tar: `manifest.json`, `ledger.json`, `database.dump`, the originals under `blobs/`.
-The ledger says who was forgotten and which keys were ended, by hashes and ids alone. Whatever is
-restored is first made to forget them again; only then does it take the place of what is in use.
+The ledger says who was forgotten, what was deleted and which keys were ended, by hashes and ids
+alone. Whatever is restored is first made to forget and end them again; only then does it take the
+place of what is in use.
 """
 
 import asyncio
@@ -21,37 +22,48 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from pydantic import TypeAdapter
+
 from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.catalogue import catalogue_over
 from vademecum.errors import DataFolderUnusable, UsageError
 from vademecum.model.ids import KeyId, Tenant
-from vademecum.model.purge import Erasure
+from vademecum.model.purge import Deleted, DeletedKind, Erasure
 from vademecum.model.serving.key import Revoked
 from vademecum.opening import Tell, silent
 from vademecum.postgres import backup, embedded
 from vademecum.postgres.migrate import migrate, migrations
 from vademecum.postgres.pool import open_pool
+from vademecum.purge.again import delete_again
 from vademecum.purge.person import replay
 from vademecum.settings import Loaded
 
 _FORMAT = 1
+_KIND: TypeAdapter[DeletedKind] = TypeAdapter(DeletedKind)
 _MANIFEST, _LEDGER, _DUMP, _BLOBS = "manifest.json", "ledger.json", "database.dump", "blobs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """What must not come back: people who were forgotten, keys that were ended."""
+    """What must not come back: people who were forgotten, documents, conversations and memories
+    that were deleted, keys that were ended."""
 
     erasures: tuple[Erasure, ...]
+    deletions: tuple[Deleted, ...]
     revoked: tuple[Revoked, ...]
 
     def __add__(self, other: "Ledger") -> "Ledger":
         erasures = {entry.id: entry for entry in (*self.erasures, *other.erasures)}
+        deletions = {(e.kind, e.id): e for e in (*self.deletions, *other.deletions)}
         revoked = {key.id: key for key in (*self.revoked, *other.revoked)}
-        return Ledger(erasures=tuple(erasures.values()), revoked=tuple(revoked.values()))
+        return Ledger(
+            erasures=tuple(erasures.values()),
+            deletions=tuple(deletions.values()),
+            revoked=tuple(revoked.values()),
+        )
 
 
-NOTHING = Ledger(erasures=(), revoked=())
+NOTHING = Ledger(erasures=(), deletions=(), revoked=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +78,14 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What came back, and what was made to go again. `keys_ended` counts keys ended now."""
+    """What came back, and what was made to go again: `forgotten` people, `deleted` documents,
+    conversations and memories. `keys_ended` counts keys ended now."""
 
     made_at: datetime
     blobs: int
     migrated: tuple[str, ...]
     forgotten: int
+    deleted: int
     keys_ended: int
 
 
@@ -112,7 +126,11 @@ def _check_new(path: Path) -> None:
 
 def ledger_of(url: str) -> Ledger:
     """Return the ledger of a migrated database."""
-    return Ledger(erasures=tuple(backup.erasures(url)), revoked=tuple(backup.revoked_keys(url)))
+    return Ledger(
+        erasures=tuple(backup.erasures(url)),
+        deletions=tuple(backup.deletions(url)),
+        revoked=tuple(backup.revoked_keys(url)),
+    )
 
 
 def keep_ledger(loaded: Loaded, path: Path, *, tell: Tell = silent) -> Ledger:
@@ -175,24 +193,31 @@ def restore(
             ended = backup.end_keys(beside, known.revoked if used or ledger else None)
             tell("bringing the originals")
             blobs = _extract_blobs(tar, FolderBlobs(loaded.home / _BLOBS))
-            forgotten = asyncio.run(_forget_again(beside, loaded.home / _BLOBS, known))
+            forgotten, deleted = asyncio.run(_forget_again(beside, loaded.home / _BLOBS, known))
     return Restored(
         made_at=datetime.fromisoformat(manifest["made_at"]),
         blobs=blobs,
         migrated=tuple(migrated),
         forgotten=forgotten,
+        deleted=deleted,
         keys_ended=ended,
     )
 
 
-async def _forget_again(url: str, blobs: Path, ledger: Ledger) -> int:
+async def _forget_again(url: str, blobs: Path, ledger: Ledger) -> tuple[int, int]:
+    """Return how many people were forgotten again, and how many things were deleted again."""
+    forgotten = deleted = 0
     async with open_pool(url, size=2) as pool:
-        parts = catalogue_over(pool, blobs).person_parts
-        return sum([await replay(parts, t, ledger.erasures) for t in _tenants(url, ledger)])
+        catalogue = catalogue_over(pool, blobs)
+        for tenant in _tenants(url, ledger):
+            forgotten += await replay(catalogue.person_parts, tenant, ledger.erasures)
+            deleted += await delete_again(catalogue.again_parts, tenant, ledger.deletions)
+    return forgotten, deleted
 
 
 def _tenants(url: str, ledger: Ledger) -> list[Tenant]:
     named = {entry.tenant for entry in ledger.erasures}
+    named |= {entry.tenant for entry in ledger.deletions}
     return sorted({*backup.tenants(url), *named})
 
 
@@ -236,8 +261,17 @@ def ledger_json(ledger: Ledger) -> bytes:
         }
         for entry in ledger.erasures
     ]
+    deletions = [
+        {
+            "tenant": entry.tenant,
+            "kind": entry.kind,
+            "id": str(entry.id),
+            "deleted_at": entry.deleted_at.isoformat(),
+        }
+        for entry in ledger.deletions
+    ]
     revoked = [{"tenant": key.tenant, "id": str(key.id)} for key in ledger.revoked]
-    return _json({"erasures": erasures, "revoked": revoked})
+    return _json({"erasures": erasures, "deletions": deletions, "revoked": revoked})
 
 
 def read_ledger(content: bytes, path: Path) -> Ledger:
@@ -246,6 +280,8 @@ def read_ledger(content: bytes, path: Path) -> Ledger:
         values = json.loads(content)
         return Ledger(
             erasures=tuple(_erasure(entry) for entry in values["erasures"]),
+            # An earlier release wrote none.
+            deletions=tuple(_deleted(entry) for entry in values.get("deletions", [])),
             revoked=tuple(
                 Revoked(tenant=Tenant(key["tenant"]), id=KeyId(UUID(key["id"])))
                 for key in values["revoked"]
@@ -265,6 +301,15 @@ def _erasure(entry: dict[str, Any]) -> Erasure:
         requested_at=datetime.fromisoformat(entry["requested_at"]),
         completed_at=None,
         blobs_left=(),
+    )
+
+
+def _deleted(entry: dict[str, Any]) -> Deleted:
+    return Deleted(
+        tenant=Tenant(entry["tenant"]),
+        kind=_KIND.validate_python(entry["kind"]),
+        id=UUID(entry["id"]),
+        deleted_at=datetime.fromisoformat(entry["deleted_at"]),
     )
 
 

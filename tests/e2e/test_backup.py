@@ -22,12 +22,22 @@ def kept(vade: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     vade.json("ingest", str(own), "--access", "user:gone")
     vade.json("remember", "I like zqgone jazz.", "--as", "user:gone")
     vade.json("remember", "I use a wheelchair.", "--as", "user:stays")
+    taken_back = vade.json("remember", "I collect zqback stamps.", "--as", "user:stays")
+    old = folder / "old.txt"
+    old.write_text("The zqback gate closes at 22.\n")
+    vade.json("ingest", str(old))
+    asked = vade.json("ask", "Where is the zqback gate?", "--as", "user:stays")
     ended = vade.json("keys", "create", "--principal", "stays")
     lasting = vade.json("keys", "create", "--principal", "stays")
     backup = folder / "first.tar"
     told = vade.json("backup", str(backup))
     vade.json("forget", "--as", "user:gone")
     vade.json("keys", "revoke", ended["id"])
+    vade.json("memories", "forget", taken_back["memory"]["id"], "--as", "user:stays")
+    listed = vade.json("documents", "list")["documents"]
+    (gate,) = (d["id"] for d in listed if d["uri"].endswith("old.txt"))
+    vade.json("documents", "delete", gate)
+    vade.json("conversations", "delete", asked["conversation_id"], "--as", "user:stays")
     ledger = folder / "ledger.json"
     vade.json("backup", str(ledger), "--ledger")
     later = folder / "later.txt"
@@ -43,18 +53,19 @@ def test_it_holds_database_originals_and_ledger(kept: dict[str, Any]) -> None:
     with tarfile.open(kept["backup"]) as tar:
         names = tar.getnames()
     assert names[:3] == ["manifest.json", "ledger.json", "database.dump"]
-    assert sum(name.startswith("blobs/") for name in names) == 2 == kept["told"]["blobs"]
+    assert sum(name.startswith("blobs/") for name in names) == 3 == kept["told"]["blobs"]
     assert kept["backup"].stat().st_mode & 0o777 == 0o600
     ledger = json.loads(kept["ledger"].read_text())
     assert len(ledger["erasures"]) == 1
     assert [key["id"] for key in ledger["revoked"]] == [kept["ended"]]
+    assert {"document", "conversation", "memory"} <= {d["kind"] for d in ledger["deletions"]}
     assert "gone" not in kept["ledger"].read_text(), "nobody's name"
 
 
 def test_it_comes_back_in_place_without_whom_was_forgotten(vade: Any, kept: dict[str, Any]) -> None:
     vade.fails("restore", str(kept["backup"]), status=2, code="usage")
     done = vade.json("restore", str(kept["backup"]), "--replace")
-    assert (done["forgotten"], done["keys_ended"]) == (1, 1)
+    assert (done["forgotten"], done["deleted"], done["keys_ended"]) == (1, 3, 1)
     check(vade, kept)
 
 
@@ -68,7 +79,7 @@ def test_it_comes_back_elsewhere_with_the_ledger(
     assert result.returncode == 2
     assert "--ledger" in result.stderr
     done = empty_vade.json("restore", backup, "--ledger", ledger)
-    assert (done["forgotten"], done["keys_ended"]) == (1, 1)
+    assert (done["forgotten"], done["deleted"], done["keys_ended"]) == (1, 3, 1)
     check(empty_vade, kept)
     empty_vade.fails("restore", backup, "--ledger", ledger, status=2, code="usage")
     again = empty_vade.json("restore", backup, "--replace", "--without-ledger")
@@ -85,6 +96,7 @@ def check(vade: Any, kept: dict[str, Any]) -> None:
     assert vade.json("memories", "list", "--as", "user:gone")["memories"] == []
     stays = vade.json("memories", "list", "--as", "user:stays")["memories"]
     assert [memory["text"] for memory in stays] == ["I use a wheelchair."]
+    assert vade.json("conversations", "list", "--as", "user:stays")["conversations"] == []
     dead = {k["id"]: k["revoked_at"] is not None for k in vade.json("keys", "list")["keys"]}
     assert dead == {kept["ended"]: True, kept["lasting"]: False}
     originals = [p for p in (vade.home / "blobs").rglob("*") if p.is_file()]

@@ -59,7 +59,9 @@ from vademecum.model.ids import ConversationId, MemoryId, Tenant, new_uuid
 from vademecum.model.principal import Scope
 from vademecum.model.purge import Receipt
 from vademecum.ports.language_model import Prompt
+from vademecum.postgres.backup import deletions
 from vademecum.postgres.pool import Pool, open_pool
+from vademecum.purge.again import delete_again
 from vademecum.purge.person import replay, resume
 from vademecum.testing.language_models import ScriptedModel
 from vademecum.worker.loop import learn_all, once
@@ -82,6 +84,8 @@ TOLD: dict[str, Any] = {
     "persona": WHICH,
     "how": st.sampled_from(["order", "passing", "passing", "quoted", "question", "forget"]),
 }
+# No words, and no persons.
+LEDGERS = ("audit_event", "erasure", "deletion")
 _LONGEST_SECONDS = 30
 _MOST_STATEMENTS = 14
 _DOCUMENT = f"A refund for a ticket of {OF_DOCUMENTS} takes 5 days at the box office."
@@ -186,8 +190,9 @@ class Memories(RuleBasedStateMachine):
     def begin(self) -> None:
         self.connection = psycopg.connect(self.url, autocommit=True)
         self.tables = [
-            name for (name,) in self.sql("SELECT name FROM vademecum.person_tables()")
-        ] + ["audit_event", "erasure"]
+            *(name for (name,) in self.sql("SELECT name FROM vademecum.person_tables()")),
+            *LEDGERS,
+        ]
         self.sql(
             "TRUNCATE vademecum.procrastinate_jobs CASCADE; CREATE SCHEMA IF NOT EXISTS backup; "
             + "".join(
@@ -478,7 +483,9 @@ class Memories(RuleBasedStateMachine):
     @precondition(lambda self: self.talks())
     @rule(data=st.data())
     def delete_conversation(self, data: st.DataObject) -> None:
-        key, persona = data.draw(st.sampled_from(self.talks()))
+        self.ended(*data.draw(st.sampled_from(self.talks())))
+
+    def ended(self, key: Key, persona: str) -> None:
         self.count("delete_conversation", key)
         talk = self.world.people[key].talks[persona]
         before = {t: n for t, n in self._held(key).items() if t in ("memory", "turn")}
@@ -521,7 +528,7 @@ class Memories(RuleBasedStateMachine):
 
     def _held(self, key: Key) -> dict[str, int]:
         """How many rows each table holds of a person, counted without the product."""
-        tables = [table for table in self.tables if table not in ("audit_event", "erasure")]
+        tables = [table for table in self.tables if table not in LEDGERS]
         query = " UNION ALL ".join(
             f"SELECT '{table}', count(*) FROM vademecum.{table}"
             " WHERE tenant = %(tenant)s AND principal = %(person)s"
@@ -581,6 +588,9 @@ class Memories(RuleBasedStateMachine):
     @precondition(lambda self: self.known() and self.looked >= self.next_backup)
     @rule()
     def backup(self) -> None:
+        self.store()
+
+    def store(self) -> None:
         self.count("backup")
         self.next_backup = self.looked + 8
         for table in self.tables:
@@ -592,12 +602,16 @@ class Memories(RuleBasedStateMachine):
     @precondition(lambda self: self.kept and self.looked >= self.next_backup - 6)
     @rule()
     def restore(self) -> None:
+        self.bring_back()
+
+    def bring_back(self) -> None:
         """An earlier backup takes the place of all rows; the ledger is replayed before anybody
         may look."""
         assert self.kept is not None
         self.count("restore")
         people = self.bench.app.catalogue.people
         ledgers = {t: self.run(people.erasures(Tenant(t), open_only=False)) for t in TENANTS}
+        deleted = deletions(self.url)
         self.sql("SET session_replication_role = replica")
         for table in self.tables:
             self.sql(f"DELETE FROM vademecum.{table}; INSERT INTO vademecum.{table}"
@@ -606,12 +620,14 @@ class Memories(RuleBasedStateMachine):
         for tenant, ledger in ledgers.items():
             parts = self.bench.app.catalogue.person_parts
             assert self.run(replay(parts, Tenant(tenant), ledger)) == len(ledger), "P4: not all"
+            self.run(delete_again(self.bench.app.catalogue.again_parts, Tenant(tenant), deleted))
         today, self.world = self.world.today, self.kept.copy()
         self.world.today = today
         for key in self.purged:
             self.world.people[key] = Person()
             assert not any(self._held(key).values()), "P4: they came back"
             assert self._tables_with(suffix(key)) == [], "P4: a word of theirs came back"
+        self.world.delete_again()
 
     @rule(
         data=st.data(),
@@ -626,7 +642,7 @@ class Memories(RuleBasedStateMachine):
         if doomed is None:
             return
         self.count("crash", key)
-        before, died = self.world.copy(), True
+        before, gone, died = self.world.copy(), self.world.gone.copy(), True
         try:
             with dying(at):
                 self.run(doomed.do())
@@ -643,6 +659,9 @@ class Memories(RuleBasedStateMachine):
             note("nothing of it is left")
             talk = self.world.people[key].talks.get("default")
             self.world = before
+            before.gone = gone
+            if self.kept is not None:
+                self.kept.gone = gone
             if talk is not None and doomed.begun():  # an order that was said, and not obeyed
                 before.people[key].talks.setdefault("default", talk)
         if what == "purge" and doomed.begun():
@@ -790,6 +809,8 @@ class Memories(RuleBasedStateMachine):
         wrong = self._wrong()
         assert not wrong, f"S6, S12: {wrong}"
         assert self.sql(_STRANGE) == [], "S11: not from a turn of its owner's"
+        talks = {id for (id,) in self.sql("SELECT id FROM vademecum.conversation")}
+        assert not talks & self.world.gone.talks, "S1: a deleted conversation is there"
         for tenant, person, text in self.sql("SELECT tenant, principal, text FROM vademecum.memory"
                                              " UNION ALL SELECT tenant, principal, text"
                                              " FROM vademecum.memory_version"):  # fmt: skip

@@ -82,6 +82,8 @@ class Known:
     used: int | None = None
     expires: int | None = None
     turn: int | None = None
+    # The same in every copy of a world.
+    number: int = field(default_factory=count().__next__)
 
     def touched(self) -> int:
         return max(day for day in (self.changed, self.confirmed, self.used) if day is not None)
@@ -137,14 +139,47 @@ class Offered:
 
 
 @dataclass(slots=True, kw_only=True)
+class Gone:
+    """What was deleted, and what nothing is learned from any more, by number. No backup brings it
+    back, so that all copies of a world have one."""
+
+    memories: set[int] = field(default_factory=set)
+    talks: set[ConversationId] = field(default_factory=set)
+    turns: set[int] = field(default_factory=set)
+
+    def __deepcopy__(self, _: object) -> "Gone":
+        return self
+
+    def copy(self) -> "Gone":
+        return Gone(memories={*self.memories}, talks={*self.talks}, turns={*self.turns})
+
+
+@dataclass(slots=True, kw_only=True)
 class World:
     """Everybody, on a day. Each method is one thing that happens, as it should end."""
 
     today: int = 0
     people: dict[Key, Person] = field(default_factory=lambda: {key: Person() for key in KEYS})
+    gone: Gone = field(default_factory=Gone)
 
     def copy(self) -> "World":
         return deepcopy(self)
+
+    def delete_again(self) -> None:
+        """What was deleted goes once more, out of a backup that still held it."""
+        for key, person in self.people.items():
+            person.memories = [m for m in person.memories if m.number not in self.gone.memories]
+            for persona, talked in list(person.talks.items()):
+                for said in talked.waiting:
+                    said.dead |= said.number in self.gone.turns
+                if talked.id in self.gone.talks:
+                    self.end_talk(key, persona)
+
+    def _drop(self, key: Key, memory: Known) -> None:
+        self.people[key].memories.remove(memory)
+        self.gone.memories.add(memory.number)
+        if memory.turn is not None:
+            self.gone.turns.add(memory.turn)
 
     def live(self, key: Key, persona: str | None = None) -> list[Known]:
         """What is known and not past its time, history included."""
@@ -236,12 +271,14 @@ class World:
 
     def forget(self, key: Key, memory: Known) -> None:
         """Nothing that was said before brings it back, only who says it again."""
-        self.people[key].memories.remove(memory)
+        self._drop(key, memory)
         for talked in self.people[key].talks.values():
             for said in talked.waiting:
                 said.dead |= said.number == memory.turn or (
                     said.text == memory.text and talked.persona == memory.persona
                 )
+                if said.dead:
+                    self.gone.turns.add(said.number)
 
     def learn(self, *, unclear: bool) -> None:
         """All that was said in passing is kept once; an unclear reply puts it off, five times."""
@@ -274,14 +311,14 @@ class World:
         talked.waiting, talked.attempts, talked.put_off = [], 0, None
 
     def let_go(self) -> None:
-        for person in self.people.values():
+        for key, person in self.people.items():
             for memory in list(person.memories):
                 expired = memory.expires is not None
                 idle = self.today - memory.touched()
                 if (expired and self.today - EXPIRED_DAYS >= (memory.expires or 0)) or (
                     memory.sort == "task" and not memory.pinned and idle >= TASK_DAYS
                 ):
-                    person.memories.remove(memory)
+                    self._drop(key, memory)
                 elif (
                     memory.state == "active"
                     and not memory.pinned
@@ -293,9 +330,13 @@ class World:
 
     def end_talk(self, key: Key, persona: str) -> None:
         """A conversation is deleted, with what was taken from it."""
-        gone = self.people[key].talks.pop(persona)
+        talked = self.people[key].talks.pop(persona)
+        self.gone.talks.add(talked.id)
         own = self.people[key].memories
-        self.people[key].memories = [m for m in own if m.turn not in gone.turns]
+        self.gone.memories |= {m.number for m in own if m.turn in talked.turns}
+        self.people[key].memories = [m for m in own if m.turn not in talked.turns]
 
     def purge(self, key: Key) -> None:
-        self.people[key] = Person()
+        person, self.people[key] = self.people[key], Person()
+        self.gone.memories |= {memory.number for memory in person.memories}
+        self.gone.talks |= {talked.id for talked in person.talks.values()}

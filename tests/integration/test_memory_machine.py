@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,22 @@ def edited(machine: Memories) -> None:
     machine.edited(ANA, _known(machine, old))
 
 
+def forgotten_after_a_backup(machine: Memories) -> None:
+    """Remembered, told and waiting, and learned out of a turn that the backup holds too."""
+    known, told, learned = (_fact(machine=machine) for _ in range(3))
+    machine.remembered(ANA, known)
+    machine.chatted(ANA, "default", "passing", learned)
+    machine.chatted(ANA, "work", "order", replace(told, persona="work"))
+    machine.store()
+    machine.extracted(unclear=False)
+    machine.forgot(ANA, _known(machine, known), BEN)
+    machine.forgot(ANA, _known(machine, learned), BEN)
+    machine.ended(ANA, "work")
+    machine.bring_back()
+    machine.extracted(unclear=False)
+    assert machine.world.people[ANA].memories == []
+
+
 # What happens too seldom by chance for forty histories.
 WRITTEN: dict[str, Callable[[Memories], None]] = {
     "what was forgotten is learned from its turn again": forgotten_before_it_was_learned,
@@ -92,6 +109,9 @@ WRITTEN: dict[str, Callable[[Memories], None]] = {
     "decay puts away what was confirmed": confirmed_trivia,
     "a pin is lost where a memory is replaced": pinned_and_replaced,
     "an edited memory is found by its old words": edited,
+    "a backup brings back what was forgotten": forgotten_after_a_backup,
+    "after a restore it is learned again": forgotten_after_a_backup,
+    "a deleted conversation comes back": forgotten_after_a_backup,
 }
 
 
@@ -156,6 +176,13 @@ PLANTED: dict[str, Plant] = {
         "vademecum.postgres.erasure.counted", _nothing_left
     ),
     "the ledger is not replayed": sql("erasure", "restore", "SELECT 1"),
+    "a backup brings back what was forgotten": sql(
+        "erasure", "delete_memories_again", "SELECT 1"
+    ),
+    "after a restore it is learned again": sql("erasure", "bury_turns_again", "SELECT 1"),
+    "a deleted conversation comes back": cut(
+        "erasure", "conversations_of", "id = ANY (%(conversations)s::uuid[])", "false"
+    ),
     "retention erases what is pinned": cut("memory.upkeep", "erase_old", "NOT m.pinned", "true"),
     "decay puts away what was confirmed": cut(
         "memory.upkeep", "archive_trivia", "m.confirmed_at IS NULL", "true"

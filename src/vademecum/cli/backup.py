@@ -14,7 +14,10 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="the backup")]
 def backup(
     file: File,
     ledger: Annotated[
-        bool, typer.Option("--ledger", help="only who was forgotten and which keys were ended")
+        bool,
+        typer.Option(
+            "--ledger", help="only who was forgotten, what was deleted, which keys were ended"
+        ),
     ] = False,
 ) -> None:
     """Write everything into one new file: the database, the originals, the ledger of erasures."""
@@ -25,7 +28,12 @@ def backup(
     with working("writing the backup", quiet=COMMON.json) as work:
         if ledger:
             written = safekeeping.keep_ledger(loaded, file, tell=work.tell)
-            told = {"path": file, "erasures": len(written.erasures), "keys": len(written.revoked)}
+            told = {
+                "path": file,
+                "erasures": len(written.erasures),
+                "deletions": len(written.deletions),
+                "keys": len(written.revoked),
+            }
         else:
             kept = safekeeping.keep(loaded, file, tell=work.tell)
             told = {
@@ -54,7 +62,7 @@ def restore(
         bool, typer.Option("--replace", help="in the place of what is in the data folder")
     ] = False,
 ) -> None:
-    """Bring a backup back, and forget again whoever was forgotten since it was made."""
+    """Bring a backup back, without who was forgotten and what was deleted since it was made."""
     from vademecum import safekeeping
 
     with working("restoring", quiet=COMMON.json) as work:
@@ -73,6 +81,7 @@ def restore(
                 "blobs": done.blobs,
                 "migrated": list(done.migrated),
                 "forgotten": done.forgotten,
+                "deleted": done.deleted,
                 "keys_ended": done.keys_ended,
             }
         )
@@ -80,5 +89,5 @@ def restore(
     out.print(f"[green]restored[/] what was there at {done.made_at:%Y-%m-%d %H:%M} UTC")
     out.print(
         f"[dim]{done.blobs} originals · {done.forgotten} forgotten again ·"
-        f" {done.keys_ended} keys ended[/]"
+        f" {done.deleted} deleted again · {done.keys_ended} keys ended[/]"
     )

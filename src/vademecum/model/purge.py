@@ -4,9 +4,12 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from vademecum.model.ids import Principal, Tenant
+
+DeletedKind = Literal["document", "conversation", "memory", "turn"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,17 @@ class Erasure:
     requested_at: datetime
     completed_at: datetime | None
     blobs_left: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """An entry of the ledger: that something was deleted, by its id alone. Of a `turn`, that
+    nothing may be learned from it any more."""
+
+    tenant: Tenant
+    kind: DeletedKind
+    id: UUID
+    deleted_at: datetime
 
 
 def subject_of(tenant: Tenant, principal: Principal) -> bytes:

@@ -1,12 +1,23 @@
 """Where is what we hold of a person, and how does it go?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+from uuid import UUID
 
 from vademecum.model.ids import DocumentId, Principal, Tenant
 from vademecum.model.principal import Scope
-from vademecum.model.purge import Erasure, StoreReceipt
+from vademecum.model.purge import Deleted, Erasure, StoreReceipt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComeBack:
+    """What a ledger says was deleted, and is there: documents, and conversations with whose they
+    are."""
+
+    documents: Sequence[UUID]
+    conversations: Mapping[UUID, Principal]
 
 
 class PersonStore(Protocol):
@@ -46,4 +57,17 @@ class PersonStore(Protocol):
 
     async def names(self, tenant: Tenant) -> frozenset[Principal]:
         """Return everybody of whom something is held."""
+        ...
+
+    async def delete_again(self, tenant: Tenant, ledger: Sequence[Deleted]) -> int:
+        """Write entries of an earlier ledger again, delete the memories that they name, and let
+        nothing be learned from their turns; return how many memories were there."""
+        ...
+
+    async def come_back(self, tenant: Tenant, ledger: Sequence[Deleted]) -> ComeBack:
+        """Return which documents and conversations of an earlier ledger are there."""
+        ...
+
+    async def let_go(self, tenant: Tenant, before: datetime) -> int:
+        """Forget that anything was deleted before a moment; return of how many things."""
         ...

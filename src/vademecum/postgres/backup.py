@@ -13,7 +13,7 @@ from psycopg.rows import DictRow, dict_row
 
 from vademecum.errors import DatabaseUnusable, UsageError
 from vademecum.model.ids import KeyId, Tenant
-from vademecum.model.purge import Erasure
+from vademecum.model.purge import Deleted, Erasure
 from vademecum.model.serving.key import Revoked
 from vademecum.postgres.pool import SEARCH_PATH, clear_errors
 from vademecum.postgres.queries import load
@@ -102,6 +102,21 @@ def erasures(url: str) -> list[Erasure]:
             requested_at=row["requested_at"],
             completed_at=None,
             blobs_left=(),
+        )
+        for row in rows
+    ]
+
+
+def deletions(url: str) -> list[Deleted]:
+    """Return what was deleted, of all tenants, oldest first."""
+    with _connected(url) as connection:
+        rows = connection.execute(_SQL["deletions"]).fetchall()
+    return [
+        Deleted(
+            tenant=Tenant(row["tenant"]),
+            kind=row["kind"],
+            id=row["id"],
+            deleted_at=row["deleted_at"],
         )
         for row in rows
     ]

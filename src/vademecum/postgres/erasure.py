@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from vademecum.model.ids import DocumentId, Principal, Tenant, new_uuid
 from vademecum.model.principal import Scope
-from vademecum.model.purge import Erasure, StoreReceipt, counted, subject_of
+from vademecum.model.purge import Deleted, Erasure, StoreReceipt, counted, subject_of
+from vademecum.ports.people import ComeBack
 from vademecum.postgres.memory.store import person_key
 from vademecum.postgres.pool import Connection, Pool, clear_errors
 from vademecum.postgres.queries import load
@@ -85,6 +87,45 @@ class PostgresPeople:
                             "requested_at": entry.requested_at,
                         }
                         await connection.execute(_SQL["restore"], keys)
+
+    async def delete_again(self, tenant: Tenant, ledger: Sequence[Deleted]) -> int:
+        kinds: dict[str, list[UUID]] = {"memory": [], "turn": []}
+        for entry in ledger:
+            kinds.setdefault(entry.kind, []).append(entry.id)
+        keys = {"tenant": tenant, "memories": kinds["memory"], "turns": kinds["turn"]}
+        noted = {
+            "tenant": tenant,
+            "kinds": [entry.kind for entry in ledger],
+            "ids": [entry.id for entry in ledger],
+            "moments": [entry.deleted_at for entry in ledger],
+        }
+        async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
+            await connection.execute(_SQL["note_deleted"], noted)
+            cursor = await connection.execute(_SQL["delete_memories_again"], keys)
+            memories = len(await cursor.fetchall())
+            await connection.execute(_SQL["bury_turns_again"], keys)
+        return memories
+
+    async def come_back(self, tenant: Tenant, ledger: Sequence[Deleted]) -> ComeBack:
+        keys: dict[str, Any] = {"tenant": tenant}
+        keys["documents"] = [entry.id for entry in ledger if entry.kind == "document"]
+        keys["conversations"] = [entry.id for entry in ledger if entry.kind == "conversation"]
+        async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
+            documents = await connection.execute(_SQL["documents_of"], keys)
+            conversations = await connection.execute(_SQL["conversations_of"], keys)
+            return ComeBack(
+                documents=[row["id"] async for row in documents],
+                conversations={
+                    row["id"]: Principal(row["principal"]) async for row in conversations
+                },
+            )
+
+    async def let_go(self, tenant: Tenant, before: datetime) -> int:
+        async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
+            cursor = await connection.execute(
+                _SQL["let_go_deletions"], {"tenant": tenant, "before": before}
+            )
+            return len(await cursor.fetchall())
 
     async def scrubbed(self) -> None:
         """Note on every closed entry, of all tenants, that its bytes are gone too."""

@@ -4,6 +4,9 @@ SELECT EXISTS (SELECT FROM tenant) OR EXISTS (SELECT FROM api_key) AS held
 -- name: erasures
 SELECT tenant, id, subject, requested_at FROM erasure ORDER BY requested_at, id
 
+-- name: deletions
+SELECT tenant, kind, id, deleted_at FROM deletion ORDER BY deleted_at, id
+
 -- name: revoked
 SELECT tenant, id FROM api_key WHERE revoked_at IS NOT NULL AND kind = 'key' ORDER BY id
 

@@ -61,3 +61,41 @@ RETURNING id
 
 -- name: scrubbed
 SELECT note_scrubbed()
+
+-- name: note_deleted
+INSERT INTO deletion (tenant, kind, id, deleted_at)
+SELECT %(tenant)s, e.kind, e.id, e.moment
+FROM unnest(%(kinds)s::text[], %(ids)s::uuid[], %(moments)s::timestamptz[]) AS e (kind, id, moment)
+ON CONFLICT DO NOTHING
+
+-- name: delete_memories_again
+WITH gone AS (
+    DELETE FROM memory m
+    WHERE m.tenant = %(tenant)s AND m.id = ANY (%(memories)s::uuid[])
+    RETURNING m.tenant, m.id, m.principal, m.source_turn
+)
+INSERT INTO memory_tombstone (tenant, memory, principal, source_turn, why)
+SELECT g.tenant, g.id, g.principal, g.source_turn, 'asked' FROM gone g
+RETURNING memory
+
+-- name: bury_turns_again
+INSERT INTO memory_tombstone (tenant, memory, principal, source_turn, why)
+SELECT t.tenant, gen_random_uuid(), t.principal, t.id, 'asked'
+FROM turn t
+WHERE t.tenant = %(tenant)s AND t.id = ANY (%(turns)s::uuid[])
+  AND NOT EXISTS (SELECT FROM memory_tombstone g
+                  WHERE g.tenant = %(tenant)s AND g.source_turn = t.id)
+
+-- name: documents_of
+SELECT id FROM document
+WHERE tenant = %(tenant)s AND id = ANY (%(documents)s::uuid[])
+ORDER BY id
+
+-- name: conversations_of
+SELECT id, principal FROM conversation
+WHERE tenant = %(tenant)s AND id = ANY (%(conversations)s::uuid[])
+ORDER BY id
+
+-- name: let_go_deletions
+DELETE FROM deletion WHERE tenant = %(tenant)s AND deleted_at < %(before)s
+RETURNING id
