@@ -6,15 +6,21 @@ that shares no word and no topic with the new one is not judged; both stand.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from vademecum.model.memory import Memory
 from vademecum.ports.memory import Verdict
 from vademecum.text.analyse import codes, words
 from vademecum.text.clauses import clauses
-from vademecum.text.content import alike
+from vademecum.text.content import alike, is_light
 from vademecum.text.facts import Facts, facts, lacking
-from vademecum.text.people.statements import Statement, canonical, statement, value_words
+from vademecum.text.people.statements import (
+    Statement,
+    canonical,
+    statement_in,
+    without_times,
+)
 
 # same: nothing new. less: it is said already, and more. more: the same, and more. contrary: both
 # cannot hold. different: they speak of different things.
@@ -30,17 +36,39 @@ _FEWEST_TO_EXTEND = 2
 _AGAINST = "it speaks against what is known"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Fact:
-    """A statement, read as far as most comparisons need it; the rest is read when one does, since
-    each new memory is compared with thirty others. `fingerprint` is its words in order, folded:
-    equal for the same fact said again; `words` are those that carry content."""
+    """A statement. Each part of it is read when a comparison needs it, since each new memory is
+    compared with thirty others."""
 
     text: str
     language: str
-    said: Statement | None
-    fingerprint: str
-    words: tuple[str, ...]
+    spread: str
+    all_words: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Its words in order, folded: equal for the same fact said again."""
+        return " ".join(self.all_words)
+
+    @cached_property
+    def said(self) -> Statement | None:
+        return statement_in(self.spread)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Those that carry content."""
+        undated = without_times(self.spread)
+        found = self.all_words if undated == self.spread else words(undated)
+        return tuple(w for w in found if not is_light(w) and w not in _OWN_WORDS)
+
+    @cached_property
+    def plain(self) -> tuple[str, ...]:
+        return tuple(word for word in self.words if not word[0].isdigit())
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        return tuple(word for word in self.words if word[0].isdigit())
 
     @property
     def codes(self) -> frozenset[str]:
@@ -58,18 +86,12 @@ class Fact:
 def fact(text: str, language: str) -> Fact:
     """Return what is compared of a text in a language (ISO 639-1)."""
     spread = canonical(text)
-    return Fact(
-        text=text,
-        language=language,
-        said=statement(text),
-        fingerprint=" ".join(words(spread)),
-        words=tuple(word for word in value_words(spread) if word not in _OWN_WORDS),
-    )
+    return Fact(text=text, language=language, spread=spread, all_words=tuple(words(spread)))
 
 
 def relation(new: Fact, old: Fact) -> Relation:
     """Return how the new fact stands to the old one."""
-    if new.fingerprint == old.fingerprint:
+    if new.all_words == old.all_words:
         return "same"
     if new.said is not None and old.said is not None and new.said.attribute == old.said.attribute:
         return _of_statements(new, new.said, old, old.said)
@@ -97,13 +119,12 @@ def _same_subject(mine: Statement, theirs: Statement) -> bool:
 
 
 def _of_words(new: Fact, old: Fact) -> Relation:
-    mine, my_numbers = _apart(new.words)
-    theirs, their_numbers = _apart(old.words)
+    mine, theirs = new.plain, old.plain
     order = _order(mine, theirs)
     if order == "different" or not mine or not theirs or new.codes != old.codes:
         return "different"
     if order == "same":
-        return _of_same_words(new, old, my_numbers, their_numbers)
+        return _of_same_words(new, old)
     denied = new.negative or old.negative
     if denied or min(len(mine), len(theirs)) < _FEWEST_TO_EXTEND:
         return "different"
@@ -111,20 +132,12 @@ def _of_words(new: Fact, old: Fact) -> Relation:
     return "different" if lacking(less.facts, more.facts, more.facts) else order
 
 
-def _of_same_words(
-    new: Fact, old: Fact, my_numbers: Sequence[str], their_numbers: Sequence[str]
-) -> Relation:
+def _of_same_words(new: Fact, old: Fact) -> Relation:
     if new.negative != old.negative:
-        return "contrary" if my_numbers == their_numbers else "different"
+        return "contrary" if new.numbers == old.numbers else "different"
     if not _facts_differ(new, old):
         return "same"
-    return "contrary" if len(my_numbers) == len(their_numbers) else "different"
-
-
-def _apart(found: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words, and the numbers among them."""
-    plain = tuple(word for word in found if not word[0].isdigit())
-    return plain, tuple(word for word in found if word[0].isdigit())
+    return "contrary" if len(new.numbers) == len(old.numbers) else "different"
 
 
 def _facts_differ(new: Fact, old: Fact) -> bool:

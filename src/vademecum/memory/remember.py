@@ -35,7 +35,7 @@ from vademecum.text.normalise import clean
 from vademecum.text.orders import is_order
 from vademecum.text.people.secrets import holds_secret
 from vademecum.text.people.sensitive import is_vital, sensitive
-from vademecum.text.people.statements import canonical, statement
+from vademecum.text.people.statements import canonical, statement_in
 
 INSTRUCTION = "instruction"
 _VITAL_IMPORTANCE = 0.9
@@ -187,7 +187,7 @@ def read_offer(offer: Offer) -> NewMemory:
 def kind_of(text: str) -> Kind:
     """Return the kind that a statement seems to be."""
     said = canonical(text)
-    read = statement(text)
+    read = statement_in(said)
     if _BOUNDARY.search(said):
         return "boundary"
     if _TASK.search(said):

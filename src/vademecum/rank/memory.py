@@ -29,7 +29,7 @@ _CLOSE_DAYS = 14
 
 MOST_PROFILE_FACTS = 5
 PROFILE_IMPORTANCE = 0.75
-_PROFILE_KINDS = frozenset(["profile_fact", "boundary"])
+PROFILE_KINDS = frozenset(["profile_fact", "boundary"])
 _SECONDS_PER_DAY = 86_400.0
 
 
@@ -136,7 +136,7 @@ def profile_of(memories: Sequence[Memory]) -> tuple[Memory, ...]:
         memory
         for memory in order
         if not memory.pinned
-        and memory.kind in _PROFILE_KINDS
+        and memory.kind in PROFILE_KINDS
         and memory.importance >= PROFILE_IMPORTANCE
     ]
     return (*pinned, *facts[:MOST_PROFILE_FACTS])

@@ -16,11 +16,21 @@ from vademecum.postgres.pool import Connection, Pool, away
 from vademecum.postgres.queries import load
 from vademecum.postgres.revision import sparse
 from vademecum.postgres.unit_of_work import transaction
-from vademecum.rank.memory import CLOSE_TURNS
+from vademecum.rank.memory import (
+    CLOSE_TURNS,
+    MOST_PROFILE_FACTS,
+    PROFILE_IMPORTANCE,
+    PROFILE_KINDS,
+)
 
 _SQL = load("memory")
-# Pinned memories, profile facts and boundaries of which the profile is chosen.
-_MOST_PROFILE = 500
+_PROFILE = {
+    "kinds": sorted(PROFILE_KINDS),
+    "importance": PROFILE_IMPORTANCE,
+    "facts": MOST_PROFILE_FACTS,
+    # More than any prompt holds.
+    "pinned": 500,
+}
 
 
 @asynccontextmanager
@@ -56,7 +66,7 @@ class PostgresMemoryReader:
         return Relationship(turns=row["turns"], days=row["days"])
 
     async def profile(self, reached: Sequence[Stage]) -> list[Memory]:
-        found = await self._rows("profile", {"reached": list(reached), "most": _MOST_PROFILE})
+        found = await self._rows("profile", {"reached": list(reached), **_PROFILE})
         return [memory_of(row) for row in found]
 
     async def languages(self, reached: Sequence[Stage]) -> Mapping[str, int]:

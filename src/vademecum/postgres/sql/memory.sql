@@ -36,12 +36,19 @@ SELECT count(*) AS turns,
 FROM spoken s
 
 -- name: profile
-SELECT m.*, m.state AS state_now
-FROM memory m JOIN usable_memories(%(persona)s, %(reached)s::text[]) AS u ON u.memory = m.id
-WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s
-  AND (m.pinned OR m.kind IN ('profile_fact', 'boundary'))
-ORDER BY m.pinned DESC, m.importance DESC, m.id DESC
-LIMIT %(most)s
+-- Of facts only the first, so that a person of many memories is as quickly read as another.
+(SELECT m.*, m.state AS state_now
+ FROM memory m JOIN usable_memories(%(persona)s, %(reached)s::text[]) AS u ON u.memory = m.id
+ WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND m.pinned
+ ORDER BY m.importance DESC, m.id DESC
+ LIMIT %(pinned)s)
+UNION ALL
+(SELECT m.*, m.state AS state_now
+ FROM memory m JOIN usable_memories(%(persona)s, %(reached)s::text[]) AS u ON u.memory = m.id
+ WHERE m.tenant = %(tenant)s AND m.principal = %(principal)s AND NOT m.pinned
+   AND m.kind = ANY (%(kinds)s::text[]) AND m.importance >= %(importance)s
+ ORDER BY m.importance DESC, m.id DESC
+ LIMIT %(facts)s)
 
 -- name: usable
 SELECT m.*, m.state AS state_now

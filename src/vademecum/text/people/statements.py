@@ -144,7 +144,11 @@ def canonical(text: str) -> str:
 
 def statement(text: str) -> Statement | None:
     """Return what the text says, None where no pattern fits it."""
-    said = canonical(text)
+    return statement_in(canonical(text))
+
+
+def statement_in(said: str) -> Statement | None:
+    """Return what a text says that was made canonical, None where no pattern fits it."""
     for read in (_residence, _taste, _work, _age, _called, _port, _is):
         found = read(said)
         if found is not None and found.value:
@@ -154,7 +158,12 @@ def statement(text: str) -> Statement | None:
 
 def value_words(text: str) -> tuple[str, ...]:
     """Return the content words of a value, without words that only date it."""
-    return tuple(content_words(_TIMES.sub(" ", text)))
+    return tuple(content_words(without_times(text)))
+
+
+def without_times(text: str) -> str:
+    """Return the text without words that only date it."""
+    return _TIMES.sub(" ", text)
 
 
 def _subject(match: regex.Match[str]) -> str:
