@@ -140,6 +140,24 @@ async def test_a_program_s_memory_counts_once_the_person_confirms_it(bench: Benc
     assert bench.tables_with("golf") == []
 
 
+async def test_a_code_counts_in_full_whatever_else_is_said(bench: Bench) -> None:
+    """Near vectors of other memories do not hide it: its similarity is 1, then and now."""
+    long = (
+        "The blue suitcase with the broken wheel that I left beside the old lift at the station has"
+        " the label KH-402, as the clerk wrote on a paper"
+    )
+    await bench.app.remember(long, scope=ANA)
+    await bench.app.remember("My other label says KH-777", scope=ANA)
+    now = datetime.now(UTC)
+    for asked in ("KH-402", "kh402", "KH 402"):
+        for moment in (None, now):
+            found = await bench.app.recall(asked, scope=ANA, as_of=moment)
+            best = found.memories[0]
+            assert (best.memory.text, best.signals and best.signals.similarity) == (long, 1.0)
+            others = [m.signals.similarity for m in found.memories[1:] if m.signals]
+            assert all(similarity < 0.9 for similarity in others)
+
+
 async def test_as_of_gives_what_was_believed_then(bench: Bench) -> None:
     await bench.app.remember("I live in Porto", scope=ANA)
     tea = await bench.app.remember("Every morning I drink tea", scope=ANA)

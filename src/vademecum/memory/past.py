@@ -12,13 +12,14 @@ import numpy as np
 
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
 from vademecum.memory.recall import Asked, MemoryParts
-from vademecum.memory.words import asked_terms, content, keyword_row, weigh
+from vademecum.memory.words import asked_terms, content, held_share, keyword_row, weigh
 from vademecum.model.ids import MemoryId
 from vademecum.model.memory import STATES, Memory, Recall, Recalled
 from vademecum.model.principal import Scope
 from vademecum.ports.embedder import embedded
 from vademecum.rank.bm25 import score, share
 from vademecum.rank.memory import floor_of, profile_of, prompt_limit, ranked, similarity
+from vademecum.text.analyse import codes
 from vademecum.text.language import detect
 
 _MOST_AGAIN = 64
@@ -87,4 +88,10 @@ def _shares(
     rows = {m.id: keyword_row(m.text, m.language, scope, average_length).weights for m in known}
     frequencies = Counter(term for weights in rows.values() for term in weights)
     weights, upper_bound = weigh(asked, frequencies, len(known))
-    return {memory_id: share(score(weights, own), upper_bound) for memory_id, own in rows.items()}
+    found = {memory_id: share(score(weights, own), upper_bound) for memory_id, own in rows.items()}
+    for code in codes(text):
+        exact = asked_terms(code, languages, scope)
+        weights, most = weigh(exact, frequencies, len(known))
+        for memory_id, own in rows.items():
+            found[memory_id] = max(found[memory_id], held_share(exact, own, weights, most))
+    return found

@@ -1,6 +1,6 @@
 """Which memories hold the words, names and codes of a text?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from vademecum.model.ids import MemoryId
 from vademecum.model.index import KeywordRow
@@ -16,7 +16,7 @@ from vademecum.text.normalise import fold
 from vademecum.text.questions import names
 
 _WORD = late(r"\S+")
-# So many names and codes of a text are looked for one by one.
+# So many names, and so many codes, of a text are looked for one by one.
 _MOST_EXACT = 6
 _EDGE = late(r"^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$")
 
@@ -50,18 +50,20 @@ async def keyword_shares(
 ) -> dict[MemoryId, float]:
     """Return U (0..1) of the memories that hold words of the text, at most k a question.
 
-    The words that say something are asked together, and each name and code alone. A memory has the
-    best of all, so that an exact name or code counts in full however much is said around it. What
-    no memory holds counts in the upper bound as the rarest there could be.
+    The words that say something are asked together, and each name alone, by BM25. Of a code it
+    counts what a memory holds of it and nothing else, so that an exact one counts in full however
+    much is said around it. What no memory holds counts in the upper bound as the rarest there could
+    be.
     """
     held = await reader.languages(reached)
     count = sum(held.values())
     if not count:
         return {}
     languages = frozenset(held) | {detect(text, frozenset(held))}
-    exact = [*names(text), *codes(text)][:_MOST_EXACT]
-    questions = [asked_terms(part, languages, scope) for part in (content(text), *exact)]
-    every = sorted({term for asked in questions for same in asked for term in same})
+    said = (content(text), *names(text)[:_MOST_EXACT])
+    questions = [asked_terms(part, languages, scope) for part in said]
+    exact = [asked_terms(code, languages, scope) for code in codes(text)[:_MOST_EXACT]]
+    every = sorted({term for asked in (*questions, *exact) for same in asked for term in same})
     frequencies = await reader.frequencies(reached, every) if every else {}
     best: dict[MemoryId, float] = {}
     for asked in questions:
@@ -69,7 +71,20 @@ async def keyword_shares(
         for memory_id, score in (await reader.search_keyword(reached, weights, k)).items():
             own = share((K1 + 1) * score, upper_bound)
             best[memory_id] = max(own, best.get(memory_id, 0.0))
+    weighed = [(asked, *weigh(asked, frequencies, count)) for asked in exact]
+    masses = {term: mass for _, weights, _ in weighed for term, mass in weights.items()}
+    for memory_id, terms_held in (await reader.holding(reached, masses, k)).items():
+        own = max(held_share(asked, terms_held, w, most) for asked, w, most in weighed)
+        best[memory_id] = max(own, best.get(memory_id, 0.0))
     return best
+
+
+def held_share(
+    asked: Sequence[set[int]], held: Collection[int], weights: Mapping[int, float], most: float
+) -> float:
+    """Return the part (0..1) of the idf mass of what is asked, `most` of it, that is held."""
+    masses = (max((weights[t] for t in same & set(held)), default=0.0) for same in asked)
+    return min(1.0, sum(masses) / most) if most > 0 else 0.0
 
 
 def weigh(

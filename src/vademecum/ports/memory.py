@@ -110,6 +110,12 @@ class MemoryReader(Protocol):
         """Return the k best by inner product of weights; only those that hold a term."""
         ...
 
+    async def holding(
+        self, reached: Sequence[Stage], masses: Mapping[int, float], k: int
+    ) -> dict[MemoryId, frozenset[int]]:
+        """Return which of the terms each of k memories holds: those that hold most by mass."""
+        ...
+
     async def search_dense(
         self, reached: Sequence[Stage], query: FloatArray, k: int
     ) -> dict[MemoryId, float]:

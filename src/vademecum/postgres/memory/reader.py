@@ -88,6 +88,15 @@ class PostgresMemoryReader:
             {"reached": list(reached), "terms": list(weights), "query": sparse(weights), "k": k},
         )
 
+    async def holding(
+        self, reached: Sequence[Stage], masses: Mapping[int, float], k: int
+    ) -> dict[MemoryId, frozenset[int]]:
+        if not masses:
+            return {}
+        values = {"reached": list(reached), "terms": list(masses), "k": k}
+        found = await self._rows("holding", values | {"masses": list(masses.values())})
+        return {MemoryId(row["memory"]): frozenset(row["held"]) for row in found}
+
     async def search_dense(
         self, reached: Sequence[Stage], query: FloatArray, k: int
     ) -> dict[MemoryId, float]:

@@ -69,6 +69,11 @@ SELECT s.memory, s.score
 FROM search_memories_keyword(%(generation)s::int, %(persona)s, %(reached)s::text[],
                              %(terms)s::int[], %(query)s::sparsevec, %(k)s::int) AS s
 
+-- name: holding
+SELECT h.memory, h.held
+FROM memories_holding(%(generation)s::int, %(persona)s, %(reached)s::text[], %(terms)s::int[],
+                      %(masses)s::float8[], %(k)s::int) AS h
+
 -- name: search_dense
 SELECT s.memory, s.score
 FROM search_memories_dense(%(generation)s::int, %(persona)s, %(reached)s::text[],
