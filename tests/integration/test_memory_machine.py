@@ -54,6 +54,12 @@ def forgotten_before_it_was_learned(machine: Memories) -> None:
     machine.extracted(unclear=False)
 
 
+def past_its_time(machine: Memories) -> None:
+    """And nothing has let go of it yet."""
+    machine.remembered(ANA, _fact(machine=machine, pinned=True, expires=machine.world.today + 5))
+    machine.pass_days(6)
+
+
 def pinned_past_retention(machine: Memories) -> None:
     kept, gone = _fact("task", machine=machine, pinned=True), _fact("task", machine=machine)
     machine.remembered(ANA, kept)
@@ -105,6 +111,7 @@ def forgotten_after_a_backup(machine: Memories) -> None:
 # What happens too seldom by chance for forty histories.
 WRITTEN: dict[str, Callable[[Memories], None]] = {
     "what was forgotten is learned from its turn again": forgotten_before_it_was_learned,
+    "what is past its time is used": past_its_time,
     "retention erases what is pinned": pinned_past_retention,
     "decay puts away what was confirmed": confirmed_trivia,
     "a pin is lost where a memory is replaced": pinned_and_replaced,
@@ -156,7 +163,7 @@ def _all_is_said(proposal: Any, told: Any, persona: str) -> Any:
 
 PLANTED: dict[str, Plant] = {
     "a persona recalls another's": function(
-        "usable_memories", "m.persona = wanted_persona", "true"
+        "usable_memories", "m.persona = usable_memories.wanted_persona", "true"
     ),
     "what is past its time is used": function("usable_memories", "m.expires_at > now()", "true"),
     "forgetting forgets nothing": sql("memory.store", "erase", "SELECT 1"),
