@@ -178,7 +178,8 @@ TEXTS = {
 }
 
 
-# With how many times the seconds of structure each may take: squares would be hundreds.
+# With how many times the seconds of structure each may take: squares would be hundreds. Those that
+# may take more get so much less text where it is long.
 by_blocks = pytest.mark.parametrize(
     ("chunker", "times"),
     [(StructureChunker(), 1), (SemanticChunker(), 4), (ParentChunker(), 3)],
@@ -216,21 +217,21 @@ def test_any_text_takes_a_few_times_what_their_tokens_take(
 def test_blanks_in_any_block_take_no_square_of_time(
     kind: BlockKind, piece: str, chunker: Chunker, times: int
 ) -> None:
-    text = "a" + piece * 300_000 + "b"
+    text = "a" + piece * (300_000 // times) + "b"
     block = Block(kind=kind, start=0, end=len(text), level=0, heading_path=())
     document = dataclasses.replace(parsed("a"), text=text, blocks=(block,))
-    assert _seconds(lambda: chunker.split(document, TOKENIZER)) < 3 * times
+    assert _seconds(lambda: chunker.split(document, TOKENIZER)) < 3
 
 
 @by_blocks
 def test_a_million_headings_take_seconds(chunker: Chunker, times: int) -> None:
-    text = "\n".join(["name"] * 1_000_000)
+    text = "\n".join(["name"] * (1_000_000 // times))
     blocks = tuple(
         Block(kind="heading", start=at, end=at + 4, level=1, heading_path=(f"name {at}",))
         for at in range(0, len(text), 5)
     )
     document = dataclasses.replace(parsed("a"), text=text, blocks=blocks)
-    assert _seconds(lambda: chunker.split(document, TOKENIZER)) < 6 * times
+    assert _seconds(lambda: chunker.split(document, TOKENIZER)) < 6
 
 
 @by_blocks
