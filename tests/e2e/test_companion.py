@@ -182,7 +182,11 @@ def test_the_same_data_folder_answers_the_commands(vade: Any, story: list[dict[s
     assert "always  I am allergic to peanuts." in shown
     assert "said before, what is nearest first" in shown
     assert "user: My sister loves pottery. We drank tea from her own cups yesterday." in shown
-    assert vade.json("recall", "dinner ideas", "--as", "user:other")["turns"] == []
+    other = vade.json("recall", "dinner ideas", "--as", "user:other")
+    assert (other["turns"], other["remembers"]) == ([], True)
+    vade.json("memories", "off", "--as", "user:other")
+    shown = vade("recall", "dinner ideas", "--as", "user:other").stdout
+    assert "remembering is switched off: `vade memories on` switches it on again" in shown
 
 
 def test_a_second_telling_is_refused_and_after_forgetting_it_is_as_before(

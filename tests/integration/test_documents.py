@@ -26,6 +26,9 @@ from vademecum.postgres.pool import Pool, open_pool
 from vademecum.testing.embedders import Fault, HashEmbedder
 from vademecum.worker.loop import once
 
+# Where the id of what is gone stays: whoever keeps a copy learns of it, and so does a restore.
+DELETED = ["vademecum.change_event", "vademecum.deletion"]
+
 TEN = [f"w{number}x" for number in range(10)]
 DEFAULT = Tenant("default")
 
@@ -559,7 +562,7 @@ async def test_a_deletion_leaves_nothing_and_its_receipt_counts_true(bench: Benc
     for needle in (*ids, canary):
         # Whoever keeps a copy must learn the id of what is gone, and that chunks were retrieved
         # stays known by their ids; nothing else is left of it.
-        told = ["vademecum.change_event"] if needle == str(gone.id) else []
+        told = DELETED if needle == str(gone.id) else []
         if needle in retrieved:
             told = ["vademecum.audit_event"]
         assert bench.tables_with(needle) == told, needle
@@ -581,7 +584,7 @@ async def test_what_is_deleted_while_an_answer_is_written_stands_in_no_turn(benc
 
     assert not await _record_quote(bench, scope, canary, meanwhile=delete)
     assert bench.tables_with(canary) == []
-    assert bench.tables_with(str(gone.id)) == ["vademecum.change_event"]
+    assert bench.tables_with(str(gone.id)) == DELETED
     assert [role for (role,) in bench.sql("SELECT role FROM vademecum.turn")] == ["user"]
     late = Trace(
         id=TraceId(new_uuid()), kind="search", principal=scope.principal, documents=(gone.id,),
@@ -642,7 +645,7 @@ async def test_a_document_may_be_deleted_while_it_is_worked_on(bench: Bench) -> 
     assert not await bench.revisions.publish(claim, publication)
     assert not await bench.revisions.finish(claim, State.FAILED, "late", None)
     assert bench.tables_with("quokka") == []
-    assert bench.tables_with(str(claim.document_id)) == ["vademecum.change_event"]
+    assert bench.tables_with(str(claim.document_id)) == DELETED
     assert bench.stored_files() == []
     (again,) = await bench.ingest(source("a", paragraphs(["quokka"])))
     assert (again.status, again.revision) == ("ready", 1)

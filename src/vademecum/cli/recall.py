@@ -42,6 +42,10 @@ def recall(
     known, day = stage_named(stage), day_of(as_of)
     talk = ConversationId(uuid_of(conversation, "a conversation")) if conversation else None
 
+    async def all_of_it(app: App) -> tuple[Recall, RecalledTurns, bool]:
+        found, turns = await both(app)
+        return found, turns, bool(found.all) or await app.remembering(scope=scope)
+
     async def both(app: App) -> tuple[Recall, RecalledTurns]:
         found = app.recall(
             text, scope=scope, conversation_id=talk, persona=persona, stage=known, as_of=day
@@ -52,7 +56,7 @@ def recall(
         turns = app.recall_turns(text, scope=scope, k=_MOST_TURNS, persona=persona)
         return await asyncio.gather(found, turns)
 
-    found, turns = with_app(both)
+    found, turns, remembers = with_app(all_of_it)
     degraded = dict.fromkeys([*found.degraded, *turns.degraded])
     if COMMON.json:
         print_json(
@@ -60,6 +64,7 @@ def recall(
             | {
                 "turns": [recalled_turn_json(turn) for turn in turns.turns],
                 "degraded": list(degraded),
+                "remembers": remembers,
             }
             | {"scope": scope_json(scope)}
         )
@@ -68,7 +73,9 @@ def recall(
         out.print(f"[bold]always[/]  {escape(recalled.memory.text)}")
     for recalled in found.memories:
         _show_recalled(recalled)
-    if not found.all:
+    if not remembers:
+        out.print("remembering is switched off: `vade memories on` switches it on again")
+    elif not found.all:
         out.print("nothing is remembered that matters here")
     _show_turns(turns)
     for part in degraded:
