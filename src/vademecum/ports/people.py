@@ -21,7 +21,8 @@ class ComeBack:
 
 
 class PersonStore(Protocol):
-    """Everything of one person, but for documents, which go by the document's own deletion.
+    """Everything of one person, but for documents, which go by the document's own deletion; and the
+    ledger of what must not come back.
 
     A scope names the person by its principal. `until` is the moment up to which things were made
     that go; None is all of them.

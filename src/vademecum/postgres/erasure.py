@@ -1,4 +1,4 @@
-"""How does everything of a person leave the database, and who is in the ledger?"""
+"""How does everything of a person leave the database, and who and what is in the ledger?"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
