@@ -1,8 +1,10 @@
 """Does the dense leg compare several languages rightly, each less its own usual cosine?"""
 
+import asyncio
 from pathlib import Path
 
 import numpy as np
+import psycopg
 import pytest
 from support import OPERATOR, Bench, make_bench, source
 
@@ -152,3 +154,19 @@ async def test_a_filter_on_a_fact_that_is_not_metadata_is_heard(bench: Bench) ->
     ):
         found = await search(bench, "w1", selection=Selection(filter=parse_filter(wanted)), k=200)
         assert len(found.hits) == count, wanted
+
+
+async def test_a_sample_is_taken_while_a_chunk_is_being_deleted(
+    bench: Bench, database_url: str
+) -> None:
+    """It is neither waited for nor counted in: its deletion would take the sample's row with it."""
+    ((gone,),) = bench.sql("SELECT id FROM vademecum.chunk ORDER BY id LIMIT 1")
+    upkeep = bench.app.reconcile_parts.upkeep
+    await upkeep.fold("default")
+    async with await psycopg.AsyncConnection.connect(database_url) as deleting:
+        await deleting.execute("DELETE FROM vademecum.chunk WHERE id = %s", (gone,))
+        await asyncio.wait_for(upkeep.frame("default"), 10)
+    sampled = {chunk for (chunk,) in bench.sql("SELECT chunk FROM vademecum.vector_sample")}
+    kept = {chunk for (chunk,) in bench.sql("SELECT id FROM vademecum.chunk")}
+    assert gone not in kept
+    assert sampled == kept
