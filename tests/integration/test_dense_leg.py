@@ -163,6 +163,7 @@ async def test_a_sample_is_taken_while_a_chunk_is_being_deleted(
     ((gone,),) = bench.sql("SELECT id FROM vademecum.chunk ORDER BY id LIMIT 1")
     upkeep = bench.app.reconcile_parts.upkeep
     await upkeep.fold("default")
+    bench.sql("TRUNCATE vademecum.vector_sample, vademecum.language_total")
     async with await psycopg.AsyncConnection.connect(database_url) as deleting:
         await deleting.execute("DELETE FROM vademecum.chunk WHERE id = %s", (gone,))
         await asyncio.wait_for(upkeep.frame("default"), 10)
