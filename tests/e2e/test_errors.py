@@ -9,21 +9,9 @@ import pytest
 
 
 def test_wrong_words(vade: Any) -> None:
+    """The others are in tests/unit/test_wrong_words.py, each without a process."""
     vade.fails("frobnicate", status=2, code="usage")
     assert "--frob" in vade.fails("ask", "--frob", "x", status=2, code="usage")
-    vade.fails("ask", status=2, code="usage")
-    vade.fails("ask", " ", status=2, code="usage")
-    vade.fails("search", "x", "-k", "-1", status=2, code="usage")
-    vade.fails("search", "x", "--mode", "psychic", status=2, code="usage")
-    vade.fails("search", "x", "--labels", "group:a", status=2, code="usage")
-    vade.fails("ingest", "x", "--meta", "novalue", status=2, code="usage")
-    vade.fails("ask", "x", "--conversation", "not-an-id", status=2, code="usage")
-    vade.fails("explain", "not-an-id", status=2, code="usage")
-    vade.fails("replay", status=2, code="usage")
-    vade.fails("replay", "not-an-id", status=2, code="usage")
-    vade.fails("replay", "--day", "2026-01-01", "--set", "novalue", status=2, code="usage")
-    vade.fails("replay", "--day", "2026-01-01", "--set", "search.fuson=x", status=2,
-               code="setting-unknown")  # fmt: skip
 
 
 def test_a_missing_source(vade: Any) -> None:

@@ -34,6 +34,7 @@ def test_many_histories_of_memories_end_as_they_must(database_url: str, tmp_path
 
 
 ANA, BEN = KEYS[:2]
+_QUICK = {"forgetting forgets nothing", "a backup brings back what was forgotten"}
 
 
 def _fact(sort: Sort = "fact", *, machine: Memories, **told: Any) -> Offered:
@@ -133,12 +134,15 @@ def go_through(history: Callable[[Memories], None], url: str, folder: Path) -> N
         machine.teardown()
 
 
-@pytest.mark.parametrize("name", WRITTEN)
-def test_a_written_history_ends_as_it_must(database_url: str, tmp_path: Path, name: str) -> None:
-    go_through(WRITTEN[name], database_url, tmp_path)
+def test_written_histories_end_as_they_must(database_url: str, tmp_path: Path) -> None:
+    for history in dict.fromkeys(WRITTEN.values()):
+        go_through(history, database_url, tmp_path)
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize(
+    "name",
+    [n if n in _QUICK else pytest.param(n, marks=pytest.mark.slow) for n in WRITTEN],
+)
 def test_a_written_history_catches_its_bug(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -210,7 +214,6 @@ PLANTED: dict[str, Plant] = {
 }  # fmt: skip
 # That recall looks at everybody's rows is not among them: what it finds there is read through
 # row-level security, so that nothing comes of it.
-_QUICK = {"forgetting forgets nothing"}
 
 
 @pytest.mark.parametrize(
