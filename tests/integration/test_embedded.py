@@ -247,6 +247,20 @@ def test_a_server_whose_keeper_was_killed_is_adopted(home: Path) -> None:
 
 
 @linux
+def test_a_folder_that_was_deleted_does_not_end_the_next_of_its_name(home: Path) -> None:
+    """Whoever deletes a data folder to begin anew forgets that its server lives."""
+    embedded.start(home).close()
+    old = embedded.status(home)
+    assert old.pid and old.keeper
+    shutil.rmtree(home / "postgres")
+    server = embedded.start(home)
+    until(lambda: not alive(old.pid) and not alive(old.keeper))
+    assert value(server, "SELECT 1") == 1
+    assert embedded.status(home).pid != old.pid
+    server.close()
+
+
+@linux
 def test_a_server_whose_socket_was_removed_is_restarted(home: Path) -> None:
     server = embedded.start(home)
     first = embedded.status(home).pid

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
@@ -20,10 +21,19 @@ from vademecum.errors import (
 )
 from vademecum.postgres.server.account import Account, require_reach
 from vademecum.postgres.server.keeper import prune_logs
-from vademecum.postgres.server.process import PORT, SOCKET_FILES, cluster_name, server_environment
+from vademecum.postgres.server.process import (
+    PORT,
+    SOCKET_FILES,
+    cluster_name,
+    orphan,
+    send,
+    server_environment,
+    wait_for_exit,
+)
 from vademecum.postgres.server.program import Program
 
 LOGIN = "vademecum"
+ORPHAN_SECONDS = 30.0
 _MB = 1024 * 1024
 _LONGEST_SOCKET = 99  # Bytes; the smallest limit of a supported system is 103.
 _SMALL_SHARED_MEMORY = 1024 * _MB
@@ -131,6 +141,10 @@ def make_socket_folder(data: Path, account: Account | None) -> Path:
         )
     _give(folder, account)
     require_reach(account, folder)
+    # When it noticed that its folder is gone, it would take the new server's socket with it.
+    if (lost := orphan(folder, data)) is not None:
+        send(lost, signal.SIGQUIT)
+        wait_for_exit(lost, ORPHAN_SECONDS)
     for name in SOCKET_FILES:  # Of a killed server: the caller knows that none runs.
         (folder / name).unlink(missing_ok=True)
     return folder

@@ -70,8 +70,19 @@ def main(text: str) -> int:
         elif serves(order.adopted, Path(order.data)):
             _watch(order.adopted, order)
     finally:
-        remove_socket_folder(Path(order.socket_folder))
+        if not _replaced(order):
+            remove_socket_folder(Path(order.socket_folder))
     return 0
+
+
+def _replaced(order: Order) -> bool:
+    """Tell whether somebody deleted the data folder and made another one of its name: then the
+    socket's folder is that one's."""
+    try:
+        now = os.stat(Path(order.folder) / "keeper.lock")
+    except OSError:
+        return False
+    return not os.path.samestat(now, os.fstat(order.lock))
 
 
 def read_keeper(folder: Path) -> int | None:

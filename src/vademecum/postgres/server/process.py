@@ -99,6 +99,19 @@ def serves(pid: int, data: Path) -> bool:
         return False
 
 
+def orphan(socket_folder: Path, data: Path) -> int | None:
+    """Return the living server that holds the socket though it does not serve this data folder: of
+    one of the same name that somebody deleted. None without /proc."""
+    try:
+        first = (socket_folder / SOCKET_FILES[1]).read_text(errors="replace").split("\n")[0].strip()
+        command = (_PROC / first / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    if not first.isdigit() or command[1:3] != [b"-D", os.fsencode(data)]:
+        return None
+    return None if serves(int(first), data) else int(first)
+
+
 def ending(pid: int) -> bool:
     """Tell whether the process is on its way out: no zombie yet, but without a command line."""
     try:
