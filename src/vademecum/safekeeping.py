@@ -20,16 +20,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import UUID
-
-from pydantic import TypeAdapter
 
 from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.catalogue import catalogue_over
 from vademecum.errors import DataFolderUnusable, UsageError
-from vademecum.model.ids import KeyId, Tenant
-from vademecum.model.purge import Deleted, DeletedKind, Erasure
-from vademecum.model.serving.key import Revoked
+from vademecum.ledger import NOTHING, Ledger, ledger_json, read_ledger
+from vademecum.model.ids import Tenant
 from vademecum.opening import Tell, silent
 from vademecum.postgres import backup, embedded
 from vademecum.postgres.migrate import migrate, migrations
@@ -39,31 +35,7 @@ from vademecum.purge.person import replay
 from vademecum.settings import Loaded
 
 _FORMAT = 1
-_KIND: TypeAdapter[DeletedKind] = TypeAdapter(DeletedKind)
 _MANIFEST, _LEDGER, _DUMP, _BLOBS = "manifest.json", "ledger.json", "database.dump", "blobs"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
-    """What must not come back: people who were forgotten, documents, conversations and memories
-    that were deleted, keys that were ended."""
-
-    erasures: tuple[Erasure, ...]
-    deletions: tuple[Deleted, ...]
-    revoked: tuple[Revoked, ...]
-
-    def __add__(self, other: "Ledger") -> "Ledger":
-        erasures = {entry.id: entry for entry in (*self.erasures, *other.erasures)}
-        deletions = {(e.kind, e.id): e for e in (*self.deletions, *other.deletions)}
-        revoked = {key.id: key for key in (*self.revoked, *other.revoked)}
-        return Ledger(
-            erasures=tuple(erasures.values()),
-            deletions=tuple(deletions.values()),
-            revoked=tuple(revoked.values()),
-        )
-
-
-NOTHING = Ledger(erasures=(), deletions=(), revoked=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,69 +219,6 @@ def _manifest(dumped: Path) -> bytes:
             "made_at": datetime.now(UTC).isoformat(),
             "database_sha256": _sha256(dumped),
         }
-    )
-
-
-def ledger_json(ledger: Ledger) -> bytes:
-    """Return a ledger as it is kept: hashes, ids and moments."""
-    erasures = [
-        {
-            "tenant": entry.tenant,
-            "id": str(entry.id),
-            "subject": entry.subject.hex(),
-            "requested_at": entry.requested_at.isoformat(),
-        }
-        for entry in ledger.erasures
-    ]
-    deletions = [
-        {
-            "tenant": entry.tenant,
-            "kind": entry.kind,
-            "id": str(entry.id),
-            "deleted_at": entry.deleted_at.isoformat(),
-        }
-        for entry in ledger.deletions
-    ]
-    revoked = [{"tenant": key.tenant, "id": str(key.id)} for key in ledger.revoked]
-    return _json({"erasures": erasures, "deletions": deletions, "revoked": revoked})
-
-
-def read_ledger(content: bytes, path: Path) -> Ledger:
-    """Return the ledger that a file holds. Raises: UsageError."""
-    try:
-        values = json.loads(content)
-        return Ledger(
-            erasures=tuple(_erasure(entry) for entry in values["erasures"]),
-            # An earlier release wrote none.
-            deletions=tuple(_deleted(entry) for entry in values.get("deletions", [])),
-            revoked=tuple(
-                Revoked(tenant=Tenant(key["tenant"]), id=KeyId(UUID(key["id"])))
-                for key in values["revoked"]
-            ),
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"{path} holds no ledger", hint="give one of `vade backup --ledger`"
-        ) from error
-
-
-def _erasure(entry: dict[str, Any]) -> Erasure:
-    return Erasure(
-        tenant=Tenant(entry["tenant"]),
-        id=UUID(entry["id"]),
-        subject=bytes.fromhex(entry["subject"]),
-        requested_at=datetime.fromisoformat(entry["requested_at"]),
-        completed_at=None,
-        blobs_left=(),
-    )
-
-
-def _deleted(entry: dict[str, Any]) -> Deleted:
-    return Deleted(
-        tenant=Tenant(entry["tenant"]),
-        kind=_KIND.validate_python(entry["kind"]),
-        id=UUID(entry["id"]),
-        deleted_at=datetime.fromisoformat(entry["deleted_at"]),
     )
 
 

@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 
 from vademecum.errors import UsageError
+from vademecum.ledger import Ledger, ledger_json, read_ledger
 from vademecum.model.ids import KeyId, Tenant
 from vademecum.model.purge import Deleted, Erasure
 from vademecum.model.serving.key import Revoked
-from vademecum.safekeeping import Ledger, ledger_json, read_ledger
 
 ONE, ID, FILE = Tenant("one"), UUID(int=7), Path("ledger.json")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -43,18 +43,17 @@ def recall(
     talk = ConversationId(uuid_of(conversation, "a conversation")) if conversation else None
 
     async def all_of_it(app: App) -> tuple[Recall, RecalledTurns, bool]:
-        found, turns = await both(app)
-        return found, turns, bool(found.all) or await app.remembering(scope=scope)
-
-    async def both(app: App) -> tuple[Recall, RecalledTurns]:
-        found = app.recall(
+        finding = app.recall(
             text, scope=scope, conversation_id=talk, persona=persona, stage=known, as_of=day
         )
         # Turns are not kept as they stood on a day: what was said is said.
+        turns = RecalledTurns(turns=(), conversations=(), degraded=())
         if day is not None:
-            return await found, RecalledTurns(turns=(), conversations=(), degraded=())
-        turns = app.recall_turns(text, scope=scope, k=_MOST_TURNS, persona=persona)
-        return await asyncio.gather(found, turns)
+            found = await finding
+        else:
+            said = app.recall_turns(text, scope=scope, k=_MOST_TURNS, persona=persona)
+            found, turns = await asyncio.gather(finding, said)
+        return found, turns, bool(found.all) or await app.remembering(scope=scope)
 
     found, turns, remembers = with_app(all_of_it)
     degraded = dict.fromkeys([*found.degraded, *turns.degraded])

@@ -83,7 +83,7 @@ def held_share(
     asked: Sequence[set[int]], held: Collection[int], weights: Mapping[int, float], most: float
 ) -> float:
     """Return the part (0..1) of the idf mass of what is asked, `most` of it, that is held."""
-    masses = (max((weights[t] for t in same & set(held)), default=0.0) for same in asked)
+    masses = (max((weights[t] for t in same if t in held), default=0.0) for same in asked)
     return min(1.0, sum(masses) / most) if most > 0 else 0.0
 
 

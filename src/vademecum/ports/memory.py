@@ -92,8 +92,8 @@ class MemoryReader(Protocol):
     async def relationship(self) -> Relationship: ...
 
     async def profile(self, reached: Sequence[Stage]) -> list[Memory]:
-        """Return what `rank.memory.profile_of` chooses from: pinned ones, profile facts,
-        boundaries. It needs no index."""
+        """Return those that `rank.memory.profile_of` chooses: what is pinned, and the first of the
+        important profile facts and boundaries. It needs no index."""
         ...
 
     async def languages(self, reached: Sequence[Stage]) -> Mapping[str, int]:

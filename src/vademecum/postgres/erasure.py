@@ -7,7 +7,14 @@ from uuid import UUID
 
 from vademecum.model.ids import DocumentId, Principal, Tenant, new_uuid
 from vademecum.model.principal import Scope
-from vademecum.model.purge import Deleted, Erasure, StoreReceipt, counted, subject_of
+from vademecum.model.purge import (
+    Deleted,
+    DeletedKind,
+    Erasure,
+    StoreReceipt,
+    counted,
+    subject_of,
+)
 from vademecum.ports.people import ComeBack
 from vademecum.postgres.memory.store import person_key
 from vademecum.postgres.pool import Connection, Pool, clear_errors
@@ -89,10 +96,7 @@ class PostgresPeople:
                         await connection.execute(_SQL["restore"], keys)
 
     async def delete_again(self, tenant: Tenant, ledger: Sequence[Deleted]) -> int:
-        kinds: dict[str, list[UUID]] = {"memory": [], "turn": []}
-        for entry in ledger:
-            kinds.setdefault(entry.kind, []).append(entry.id)
-        keys = {"tenant": tenant, "memories": kinds["memory"], "turns": kinds["turn"]}
+        keys = {"tenant": tenant, "memories": _ids(ledger, "memory"), "turns": _ids(ledger, "turn")}
         noted = {
             "tenant": tenant,
             "kinds": [entry.kind for entry in ledger],
@@ -107,9 +111,11 @@ class PostgresPeople:
         return memories
 
     async def come_back(self, tenant: Tenant, ledger: Sequence[Deleted]) -> ComeBack:
-        keys: dict[str, Any] = {"tenant": tenant}
-        keys["documents"] = [entry.id for entry in ledger if entry.kind == "document"]
-        keys["conversations"] = [entry.id for entry in ledger if entry.kind == "conversation"]
+        keys = {
+            "tenant": tenant,
+            "documents": _ids(ledger, "document"),
+            "conversations": _ids(ledger, "conversation"),
+        }
         async with transaction(self._pool, Scope.for_operator(tenant)) as connection:
             documents = await connection.execute(_SQL["documents_of"], keys)
             conversations = await connection.execute(_SQL["conversations_of"], keys)
@@ -153,6 +159,10 @@ async def _rename(connection: Connection, keys: Mapping[str, Any]) -> dict[str, 
         await connection.execute(_SQL["rename_access_set"], changed)
     cursor = await connection.execute(_SQL["rename_ingested_by"], keys)
     return {"access_set": len(sets), "revision": len(await cursor.fetchall())}
+
+
+def _ids(ledger: Sequence[Deleted], kind: DeletedKind) -> list[UUID]:
+    return [entry.id for entry in ledger if entry.kind == kind]
 
 
 def _keys(scope: Scope, until: datetime | None) -> dict[str, Any]:
