@@ -1,5 +1,6 @@
 """Are wrong words one clear line, before anything is opened?"""
 
+import os
 import sys
 from pathlib import Path
 
@@ -20,6 +21,17 @@ from vademecum.cli import main
         ("ingest|x|--meta|novalue", "usage"),
         ("ask|x|--conversation|not-an-id", "usage"),
         ("explain|not-an-id", "usage"),
+        ("recall|x|--stage|odd", "usage"),
+        ("recall|x|--conversation|not-an-id", "usage"),
+        ("memories|show|not-an-id", "usage"),
+        ("memories|edit|not-an-id|--text|x", "usage"),
+        ("memories|pin|not-an-id", "usage"),
+        ("memories|confirm|not-an-id", "usage"),
+        ("memories|reject|not-an-id", "usage"),
+        ("memories|forget|not-an-id", "usage"),
+        ("conversations|show|not-an-id", "usage"),
+        ("conversations|delete|not-an-id", "usage"),
+        ("keys|revoke|not-an-id", "usage"),
         ("replay", "usage"),
         ("replay|not-an-id", "usage"),
         ("replay|--day|2026-01-01|--set|novalue", "usage"),
@@ -34,6 +46,8 @@ def test_one_line_and_nothing_opened(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     home = tmp_path / "home"
+    for name in [name for name in os.environ if name.startswith(("VADE_", "DATABASE_"))]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("VADE_HOME", str(home))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["vade", *words.split("|")])

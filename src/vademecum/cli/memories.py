@@ -147,7 +147,8 @@ def _show_listed(memory: Memory) -> None:
 def show(memory_id: Id, principal: As = None) -> None:
     """Show all that is known of a memory: where it comes from, and what it said before."""
     scope = person_of(principal)
-    story = with_app(lambda app: app.memory(_id(memory_id), scope=scope))
+    known = _id(memory_id)
+    story = with_app(lambda app: app.memory(known, scope=scope))
     values = story_json(story)
     if COMMON.json:
         print_json(values)
@@ -174,10 +175,10 @@ def edit(
 ) -> None:
     """Change what a memory says, its kind, importance or expiry."""
     scope = person_of(principal)
-    wanted, until = kind_named(kind), expiry(expires)
+    known, wanted, until = _id(memory_id), kind_named(kind), expiry(expires)
     done = with_app(
         lambda app: app.edit_memory(
-            _id(memory_id),
+            known,
             scope=scope,
             text=text,
             kind=wanted,
@@ -207,7 +208,8 @@ def unpin(memory_id: Id, principal: As = None) -> None:
 def confirm(memory_id: Id, principal: As = None) -> None:
     """Say that a memory is right; one that waited counts from now on."""
     scope = person_of(principal)
-    _show_done(with_app(lambda app: app.confirm(_id(memory_id), scope=scope)), scope)
+    known = _id(memory_id)
+    _show_done(with_app(lambda app: app.confirm(known, scope=scope)), scope)
 
 
 @memories.command("reject")
@@ -215,7 +217,8 @@ def confirm(memory_id: Id, principal: As = None) -> None:
 def reject(memory_id: Id, principal: As = None) -> None:
     """Erase a memory that waits for the person's word."""
     scope = person_of(principal)
-    with_app(lambda app: app.reject(_id(memory_id), scope=scope))
+    known = _id(memory_id)
+    with_app(lambda app: app.reject(known, scope=scope))
     _show_erased(memory_id)
 
 
@@ -224,7 +227,8 @@ def reject(memory_id: Id, principal: As = None) -> None:
 def forget(memory_id: Id, principal: As = None) -> None:
     """Erase a memory with its history and its place in the index."""
     scope = person_of(principal)
-    with_app(lambda app: app.forget_memory(_id(memory_id), scope=scope))
+    known = _id(memory_id)
+    with_app(lambda app: app.forget_memory(known, scope=scope))
     _show_erased(memory_id)
 
 
@@ -251,7 +255,8 @@ def _switch(scope: Scope, *, on: bool) -> None:
 
 
 def _pin(memory_id: str, scope: Scope, *, pinned: bool) -> None:
-    memory = with_app(lambda app: app.pin(_id(memory_id), scope=scope, pinned=pinned))
+    known = _id(memory_id)
+    memory = with_app(lambda app: app.pin(known, scope=scope, pinned=pinned))
     if COMMON.json:
         print_json({"memory": memory_json(memory)})
     else:
@@ -325,13 +330,9 @@ def expiry(text: str | None) -> datetime | None:
 
 
 def _id(text: str) -> MemoryId:
-    return MemoryId(uuid_of(text, "a memory"))
-
-
-def uuid_of(text: str, what: str) -> UUID:
     try:
-        return UUID(text)
+        return MemoryId(UUID(text))
     except ValueError as error:
         raise UsageError(
-            f"{text!r} is not the id of {what}", hint="`vade memories list` shows the ids"
+            f"{text!r} is not the id of a memory", hint="`vade memories list` shows the ids"
         ) from error

@@ -6,18 +6,17 @@ from typing import Annotated
 import typer
 
 from vademecum.app import App
+from vademecum.cli.conversations import conversation_id
 from vademecum.cli.memories import (
     PersonaOption,
     StageOption,
     person_of,
     stage_named,
-    uuid_of,
     with_app,
 )
 from vademecum.cli.options import COMMON, As, AsOf, day_of
 from vademecum.cli.output import escape, out, print_json
 from vademecum.interface import recall_json, recalled_json, recalled_turn_json, scope_json
-from vademecum.model.ids import ConversationId
 from vademecum.model.memory import DEFAULT_PERSONA, Recall, Recalled
 from vademecum.model.turn_unit import RecalledTurns
 
@@ -40,7 +39,7 @@ def recall(
     """Show what would be remembered of a person for a message, and why, and what was said of it."""
     scope = person_of(principal)
     known, day = stage_named(stage), day_of(as_of)
-    talk = ConversationId(uuid_of(conversation, "a conversation")) if conversation else None
+    talk = conversation_id(conversation) if conversation else None
 
     async def all_of_it(app: App) -> tuple[Recall, RecalledTurns, bool]:
         finding = app.recall(
