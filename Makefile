@@ -20,7 +20,7 @@ demo: $(VENV)/installed ## ingest a ticket seller's documents and ask six questi
 setup: $(VENV)/developed ## make the virtual environment with everything for development
 
 test: lint types $(VENV)/developed ## check and test, as CI does (under 30 minutes on two cores)
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow" --durations 15
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" --durations 15
 
 test-all: test ## the same with the long tiers (up to 3 hours)
 	$(BIN)/pytest -m slow --timeout 3600 --durations 15

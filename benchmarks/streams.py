@@ -132,7 +132,7 @@ def main() -> None:
         "VADE_LIMITS__STREAMS": "10000",
         "VADE_LIMITS__REQUESTS_PER_MINUTE": "100000",
     }
-    start = "from vademecum.cli import main; main()"
+    start = "from vademecum.cli.main import run; run()"
     paced = subprocess.Popen([sys.executable, __file__, "--provider", str(port)])
     server = subprocess.Popen(
         [sys.executable, "-c", start, "serve", "--port", "0", "--json"],

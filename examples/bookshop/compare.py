@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-VADE = [sys.executable, "-c", "from vademecum.cli import main; main()"]
+VADE = [sys.executable, "-c", "from vademecum.cli.main import run; run()"]
 COLLECTION = "bookshop"
 CHANGE = ["--set", "search.fusion=rrf"]
 

@@ -15,7 +15,7 @@ import pytest
 
 from vademecum.postgres import embedded
 
-START = "from vademecum.cli import main; main()"
+START = "from vademecum.cli.main import run; run()"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import httpx
 
-_START = "from vademecum.cli import main; main()"
+_START = "from vademecum.cli.main import run; run()"
 _SIOCSIFFLAGS, _UP = 0x8914, 0x1
 
 

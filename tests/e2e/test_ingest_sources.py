@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-START = "from vademecum.cli import main; main()"
+START = "from vademecum.cli.main import run; run()"
 GATES = "The quokka gate opens at nine."
 
 

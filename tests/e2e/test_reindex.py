@@ -150,7 +150,7 @@ def _generations(vade: Any) -> list[int]:
 def _serve(vade: Any, keys: dict[str, str]) -> subprocess.Popen[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("VADE_")}
     return subprocess.Popen(
-        [sys.executable, "-c", "from vademecum.cli import main; main()", "serve", "--port", "0",
+        [sys.executable, "-c", "from vademecum.cli.main import run; run()", "serve", "--port", "0",
          "--json"],
         env=inherited | {"VADE_HOME": str(vade.home)} | keys, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip

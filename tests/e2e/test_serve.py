@@ -18,7 +18,7 @@ import pytest
 
 from vademecum.testing.openai_server import OpenAIServer, Reply
 
-START = "from vademecum.cli import main; main()"
+START = "from vademecum.cli.main import run; run()"
 RULES = "# Cameras\n\nCameras with a lens of at most 200 mm are allowed in Hall Norte.\n"
 
 

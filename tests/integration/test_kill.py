@@ -24,7 +24,7 @@ from vademecum.postgres.server.process import read_postmaster, serving
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
 SOURCE = Path(__file__).parents[2] / "src"
-VADE = "from vademecum.cli import main; main()"
+VADE = "from vademecum.cli.main import run; run()"
 NEW_DOCUMENTS = 5
 CHANGED_DOCUMENTS = 2
 

@@ -1,12 +1,11 @@
 """Are wrong words one clear line, before anything is opened?"""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-from vademecum.cli import main
+from vademecum.cli.main import run
 
 
 @pytest.mark.parametrize(
@@ -50,9 +49,8 @@ def test_one_line_and_nothing_opened(
         monkeypatch.delenv(name)
     monkeypatch.setenv("VADE_HOME", str(home))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["vade", *words.split("|")])
     with pytest.raises(SystemExit) as ended:
-        main()
+        run(words.split("|"))
     said = capsys.readouterr()
     assert (ended.value.code, said.out) == (2, "")
     (line,) = said.err.strip().splitlines()
