@@ -11,6 +11,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from vademecum.adapters.blobs.folder import FolderBlobs
 from vademecum.adapters.clock import SystemClock
+from vademecum.deadline import Turnstile
 from vademecum.errors import DatabaseAway, Forbidden
 from vademecum.ingest.deliver import ended, outdated_reason
 from vademecum.keyring import Keyring
@@ -70,6 +71,8 @@ class Catalogue:
     blobs: FolderBlobs
     jobs: PostgresJobs
     pool: Pool
+    turnstile: Turnstile
+    """Of searches over this pool, each of which reads with two connections at a time."""
     owner_url: str | None = field(default=None, repr=False)
     """Of a login that owns the schema, where there is one: it builds the graph."""
 
@@ -160,6 +163,7 @@ def catalogue_over(pool: Pool, blobs: Path, *, idle: timedelta = SESSION) -> Cat
         blobs=FolderBlobs(blobs),
         jobs=PostgresJobs(pool),
         pool=pool,
+        turnstile=Turnstile(places=max(1, pool.max_size // 2)),
     )
 
 

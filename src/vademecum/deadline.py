@@ -1,10 +1,11 @@
 """How long may what a turn waits for take?"""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from vademecum.errors import DatabaseAway
+from vademecum.errors import DatabaseAway, QueueFull
 
 T = TypeVar("T")
 # Whoever stops waiting lets what was begun end in peace for so long.
@@ -40,6 +41,30 @@ async def answered(work: Awaitable[T], seconds: float) -> T:
             f"the database does not answer (silent for {seconds:g} s)",
             hint="check that the server of DATABASE_URL runs, and ask again",
         ) from None
+
+
+class Turnstile:
+    """Lets so many in at a time, the others in the order in which they came. Of too many at once
+    each would be late; in a row each is as quick as if it were alone, once it is in."""
+
+    def __init__(self, places: int = 5, seconds: float = 30.0) -> None:
+        self._places = asyncio.Semaphore(places)
+        self._seconds = seconds
+
+    @asynccontextmanager
+    async def passing(self) -> AsyncIterator[None]:
+        """Hold a place, once there is one. Raises: QueueFull after so many seconds."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self._places.acquire()
+        except TimeoutError:
+            raise QueueFull(
+                f"too many searches wait (for {self._seconds:g} s)", hint="ask again a little later"
+            ) from None
+        try:
+            yield
+        finally:
+            self._places.release()
 
 
 def _leave(task: asyncio.Future[Any]) -> None:

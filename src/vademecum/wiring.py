@@ -122,6 +122,7 @@ class Wiring:
             reranker=self.models.reranker,
             calibrations=CalibrationsOf(self.catalogue.pool, self.generation.id),
             expanding=self.expanding(rules),
+            turnstile=self.catalogue.turnstile,
         )
 
     def expanding(self, rules: SearchRules) -> Expanding | None:

@@ -18,6 +18,7 @@ from vademecum.ingest.pipeline import ingest_revision
 from vademecum.model.document import Refused, Source
 from vademecum.model.ids import Tenant
 from vademecum.model.principal import Scope
+from vademecum.opening import DEFAULT_SEARCH
 from vademecum.ports.jobs import Jobs, Works
 from vademecum.postgres import jobs
 from vademecum.postgres.pool import Pool
@@ -71,6 +72,24 @@ async def test_a_source_that_raises_ends_the_call_with_its_error(bench: Bench) -
 
     with pytest.raises(Forbidden, match="not yours"):
         await bench.app.ingest(coming(), scope=OPERATOR)
+
+
+async def test_of_many_who_search_and_ask_at_once_nobody_is_late(
+    pool: Pool, database_url: str, tmp_path: Path
+) -> None:
+    """All at once they would take seconds, and each of them would be late."""
+    ranking = replace(DEFAULT_SEARCH.ranking, leg_seconds=0.7)
+    search = replace(DEFAULT_SEARCH, ranking=ranking)
+    bench = await make_bench(pool, database_url, tmp_path, search=search)
+    await bench.ingest(source("gate", TEXT))
+    asked = "Where does the quokka sleep?"
+    found, answers = await asyncio.gather(
+        asyncio.gather(*(bench.app.search(asked, scope=OPERATOR) for _ in range(60))),
+        asyncio.gather(*(bench.app.ask(asked, scope=OPERATOR) for _ in range(20))),
+    )
+    assert {one.retrieval.degraded for one in found} == {()}
+    assert {one.degraded for one in answers} == {()}
+    assert not any(one.abstained for one in answers)
 
 
 async def test_no_work_outlives_a_cancelled_call(

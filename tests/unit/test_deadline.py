@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from vademecum.deadline import answered, within
-from vademecum.errors import DatabaseAway
+from vademecum.deadline import Turnstile, answered, within
+from vademecum.errors import DatabaseAway, QueueFull
 
 
 async def stubborn(ended: asyncio.Event) -> str:
@@ -54,3 +54,48 @@ async def test_whoever_stops_waiting_takes_the_work_along() -> None:
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert ended.is_set()
+
+
+async def test_so_many_are_in_and_the_others_come_in_their_order() -> None:
+    turnstile, inside, most, order = Turnstile(places=2), 0, 0, []
+
+    async def pass_(number: int) -> None:
+        nonlocal inside, most
+        async with turnstile.passing():
+            inside += 1
+            most = max(most, inside)
+            order.append(number)
+            await asyncio.sleep(0.01)
+            inside -= 1
+
+    await asyncio.gather(*(pass_(number) for number in range(7)))
+    assert most == 2
+    assert order == list(range(7))
+
+
+async def test_a_queue_that_is_too_long_is_told_apart_from_a_database_that_is_away() -> None:
+    turnstile = Turnstile(places=1, seconds=0.05)
+    async with turnstile.passing():
+        with pytest.raises(QueueFull, match=r"too many searches wait \(for 0\.05 s\)"):
+            async with turnstile.passing():
+                raise AssertionError("there was no place")
+    async with turnstile.passing():
+        pass  # whoever gave up holds none
+
+
+async def test_whoever_leaves_the_queue_or_fails_inside_holds_no_place() -> None:
+    turnstile = Turnstile(places=1)
+    async with turnstile.passing():
+        waiting = asyncio.create_task(_pass(turnstile))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+    with pytest.raises(ValueError, match="inside"):
+        async with turnstile.passing():
+            raise ValueError("inside")
+    await asyncio.wait_for(_pass(turnstile), 1)
+
+
+async def _pass(turnstile: Turnstile) -> None:
+    async with turnstile.passing():
+        pass

@@ -213,15 +213,17 @@ async def _found(
     sought: _Sought,
     forgone: list[str],
 ) -> tuple[list[Retrieval], Recall | None]:
-    """Search for each part and recall memories, all at once; `forgone` takes what memory lacks."""
-    if parts.memory is None:
-        return await _search(parts, scope, ask, sought), None
-    remembering = asyncio.create_task(recalled(parts.memory, scope, ask, talk))
-    try:
-        searches = await _search(parts, scope, ask, sought)
-        recall = await in_time(remembering, parts.memory.seconds, forgone)
-    finally:
-        remembering.cancel()
+    """Search for each part and recall memories, all at once, in its turn; `forgone` takes what
+    memory lacks. Raises: QueueFull."""
+    async with parts.retrieve.turnstile.passing():
+        if parts.memory is None:
+            return await _search(parts, scope, ask, sought), None
+        remembering = asyncio.create_task(recalled(parts.memory, scope, ask, talk))
+        try:
+            searches = await _search(parts, scope, ask, sought)
+            recall = await in_time(remembering, parts.memory.seconds, forgone)
+        finally:
+            remembering.cancel()
     forgone += recall.degraded if recall is not None else ()
     return searches, recall
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from vademecum.deadline import answered, within
+from vademecum.deadline import Turnstile, answered, within
 from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
 from vademecum.model.calibration import Calibration
 from vademecum.model.embedding import FloatArray, TokenStates, check_states, check_vectors
@@ -94,7 +94,8 @@ DEFAULT_RANKING = Ranking(fusion=Fusion(), rerank=True, leg_seconds=5.0)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrieveParts:
     """What the line needs from outside, and how it ranks. `expanding` says what `widen.search` adds
-    to a query; `retrieve` itself searches for what was typed."""
+    to a query; `retrieve` itself searches for what was typed, and whoever calls it for somebody who
+    waits passes the `turnstile` first."""
 
     store: DocumentStore
     index: Index
@@ -105,6 +106,7 @@ class RetrieveParts:
     reranker: Reranker | None = None
     calibrations: Calibrations | None = None
     expanding: Expanding | None = None
+    turnstile: Turnstile = field(default_factory=Turnstile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,11 +25,13 @@ PART = "queries"
 
 
 async def search(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieval:
-    """Return what a query finds with what the settings add to it. A leg by itself is not
-    widened."""
-    if parts.expanding is None or query.mode != "hybrid" or not query.k:
-        return await retrieve(parts, scope, query)
-    return await widened(parts, scope, query, await beside(parts.expanding, query.text))
+    """Return what a query finds with what the settings add to it, in its turn. A leg by itself is
+    not widened. Raises: QueueFull, DatabaseAway."""
+    added = NOTHING
+    if parts.expanding is not None and query.mode == "hybrid" and query.k:
+        added = await beside(parts.expanding, query.text)
+    async with parts.turnstile.passing():
+        return await widened(parts, scope, query, added)
 
 
 async def widened(parts: RetrieveParts, scope: Scope, query: Query, added: Beside) -> Retrieval:
