@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -110,6 +111,31 @@ class Lookup(CountingHash):
         for end in self.ends(text):
             yield end - len(text[before:end].lstrip()), end
             before = end
+
+
+def clean_environment(home: Path) -> dict[str, str]:
+    """Return this process's environment with no setting but the data folder."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("VADE_", "OPENAI_"))}
+    return {**kept, "VADE_HOME": str(home)}
+
+
+@contextmanager
+def served(home: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Give the address and the admin's key of a `vade serve` over a data folder."""
+    start = "from vademecum.cli.main import run; run()"
+    server = subprocess.Popen(
+        [sys.executable, "-c", start, "serve", "--port", "0", "--json"],
+        env={**clean_environment(home), **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+        yield url, (home / "admin.key").read_text().strip()
+    finally:
+        server.terminate()
+        server.wait(60)
 
 
 class Model(Embedder, TokenEncoder, Tokenizer, Protocol):

@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import itertools
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from bench_support import served
 
 FIRST, TOKEN = 0.3, 0.05
 SENTENCES = 12
@@ -123,35 +123,22 @@ def main() -> None:
     home = arguments.home or Path(tempfile.mkdtemp(prefix="vade-streams-"))
     home.chmod(0o755)
     port = 18_431
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("VADE_", "OPENAI_"))}
-    environment |= {
-        "VADE_HOME": str(home),
+    environment = {
         "VADE_MODELS__LANGUAGE": "openai:paced",
         "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1",
         "OPENAI_API_KEY": "none",
         "VADE_LIMITS__STREAMS": "10000",
         "VADE_LIMITS__REQUESTS_PER_MINUTE": "100000",
     }
-    start = "from vademecum.cli.main import run; run()"
     paced = subprocess.Popen([sys.executable, __file__, "--provider", str(port)])
-    server = subprocess.Popen(
-        [sys.executable, "-c", start, "serve", "--port", "0", "--json"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
     try:
-        assert server.stdout is not None
-        url = json.loads(server.stdout.readline())["url"]
-        key = (home / "admin.key").read_text().strip()
-        body = {"uri": "gates.md", "text": "\n".join(facts()), "wait": True}
-        headers = {"Authorization": f"Bearer {key}"}
-        httpx.post(f"{url}/api/v1/documents", json=body, headers=headers, timeout=120)
-        for streams in arguments.streams:
-            print(json.dumps(asyncio.run(measure(url, key, streams))), flush=True)
+        with served(home, environment) as (url, key):
+            body = {"uri": "gates.md", "text": "\n".join(facts()), "wait": True}
+            headers = {"Authorization": f"Bearer {key}"}
+            httpx.post(f"{url}/api/v1/documents", json=body, headers=headers, timeout=120)
+            for streams in arguments.streams:
+                print(json.dumps(asyncio.run(measure(url, key, streams))), flush=True)
     finally:
-        server.terminate()
-        server.wait(60)
         paced.terminate()
 
 

@@ -1,5 +1,7 @@
 """Does retrieval find what the scope may see, whatever part of it fails?"""
 
+import asyncio
+import gc
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -87,6 +89,23 @@ async def test_without_the_embedder_the_words_still_find(fault: Fault, code: str
     assert found.passages[0].signals.dense is None
     assert not found.abstention.would
     assert "dense" in found.timings_ms
+
+
+async def test_a_search_that_is_cancelled_at_any_step_leaves_nothing_that_nobody_awaits() -> None:
+    """What is left so is an error of the collector, which pytest turns into the test's."""
+    parts, _ = await parts_over(*map(source, TEXTS))
+    for steps in range(1, 200):
+        searching = asyncio.create_task(retrieve(parts, OPERATOR, query("cloakroom for bags")))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        if searching.done():
+            break
+        searching.cancel()
+        await asyncio.wait({searching})
+        assert searching.cancelled()
+    assert uris(await searching)[0] == "bags"
+    assert steps > 5
+    gc.collect()
 
 
 async def test_a_fault_of_ours_is_not_hidden() -> None:

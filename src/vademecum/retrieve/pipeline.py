@@ -2,8 +2,9 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -137,11 +138,14 @@ class _Notes:
     degraded: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
 
-    async def timed(self, name: str, work: Awaitable[T], empty: T, seconds: float) -> T:
-        """Return what `work` gives, or `empty` where it fails or takes too long, noting it."""
+    async def timed(
+        self, name: str, work: Callable[[], Awaitable[T]], empty: T, seconds: float
+    ) -> T:
+        """Return what `work` gives, or `empty` where it fails or takes too long, noting it. It is
+        called here, so that nothing waits for ever where this is cancelled before it begins."""
         started = self.clock.monotonic()
         try:
-            return await within(work, seconds)
+            return await within(work(), seconds)
         except TimeoutError:
             self.degraded.append(f"{name}: DEADLINE")
             return empty
@@ -213,7 +217,7 @@ async def _calibration(
     names = scope.collections or frozenset()
     if parts.calibrations is None or len(names) != 1 or query.mode != "hybrid":
         return None
-    asking = parts.calibrations.of(scope, min(names))
+    asking = partial(parts.calibrations.of, scope, min(names))
     found = await notes.timed("calibration", asking, None, parts.ranking.leg_seconds)
     return holding(found, parts.ranking.named)
 
@@ -240,10 +244,10 @@ async def _legs(
 
     asked = bool(query.text.strip()) and query.k > 0
     return await asyncio.gather(
-        notes.timed("dense", dense(), _NO_DENSE, parts.ranking.leg_seconds)
+        notes.timed("dense", dense, _NO_DENSE, parts.ranking.leg_seconds)
         if asked and query.mode != "keyword"
         else _nothing(_NO_DENSE),
-        notes.timed("keyword", keyword(), _NO_KEYWORD, parts.ranking.leg_seconds)
+        notes.timed("keyword", keyword, _NO_KEYWORD, parts.ranking.leg_seconds)
         if asked and query.mode != "dense"
         else _nothing(_NO_KEYWORD),
     )
@@ -284,11 +288,14 @@ async def _read(
     seconds = parts.ranking.leg_seconds
     wanted = max(query.k, RERANKED) if fused and query.k else 0
     order = list(fused)
-    confirming = answered(_confirmed(parts.store, scope, order, wanted, query), seconds)
+
+    async def confirming() -> dict[ChunkId, ConfirmedChunk]:
+        return await answered(_confirmed(parts.store, scope, order, wanted, query), seconds)
+
     if states is None or not parts.ranking.rerank or query.mode != "hybrid":
-        return await confirming, {}
-    reading = _signs(parts.index, scope, order[: RERANKED + _SPARE])
-    return await asyncio.gather(confirming, notes.timed("signs", reading, {}, seconds))
+        return await confirming(), {}
+    reading = partial(_signs, parts.index, scope, order[: RERANKED + _SPARE])
+    return await asyncio.gather(confirming(), notes.timed("signs", reading, {}, seconds))
 
 
 async def _confirmed(
@@ -352,9 +359,8 @@ async def _by_texts(
     first = list(signals)[: ranking.rerank_first]
     texts = [confirmed[item].chunk.embedded_text for item in first]
     unknown: list[float | None] = [None] * len(texts)
-    scores = await notes.timed(
-        RERANKER, _scored(reranker, asked, texts), unknown, ranking.leg_seconds
-    )
+    asking = partial(_scored, reranker, asked, texts)
+    scores = await notes.timed(RERANKER, asking, unknown, ranking.leg_seconds)
     found = {item: score for item, score in zip(first, scores, strict=True) if score is not None}
     return by_texts(signals, found, ranking.rerank_first)
 
