@@ -57,7 +57,7 @@ async def rate(ask: Ask, texts: list[str], at_once: int) -> tuple[float, float]:
 
 async def in_process(home: Path, at_once: int) -> None:
     """Answer each line of numbers on stdin, as JSON, with what such a round gave."""
-    loaded = load(config=None, flags={"home": str(home)}, environment={})
+    loaded = load(config=None, flags={}, environment={"VADE_HOME": str(home)})
     async with composing.open(loaded) as app:
 
         async def ask(text: str) -> None:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +71,18 @@ def _line(values: dict[str, Any]) -> bytes:
 
 
 async def read(client: httpx.AsyncClient, key: str) -> tuple[float, list[float], str]:
-    """Take one answer; return the first sentence's time, the gaps between, and how it ended."""
+    """Take one answer; return the first sentence's time, the gaps between, and how it ended: with
+    the event `done`, or an error's code."""
     began, moments, event = time.monotonic(), [], ""
     body = {"question": "Which gates open in the halls?", "stream": True, "temporary": True}
     headers = {"Authorization": f"Bearer {key}"}
     async with client.stream("POST", "/api/v1/ask", json=body, headers=headers) as answer:
+        if answer.is_error:
+            return float("inf"), [], json.loads(await answer.aread())["code"]
         async for line in answer.aiter_lines():
-            if line.startswith("event: "):
+            if event == "error" and line.startswith("data: "):
+                event = json.loads(line.removeprefix("data: "))["code"]
+            elif line.startswith("event: "):
                 event = line.removeprefix("event: ")
                 if event == "sentence":
                     moments.append(time.monotonic())
@@ -100,7 +106,7 @@ async def measure(url: str, key: str, streams: int) -> dict[str, Any]:
     nominal = TOKEN * len((facts()[0] + " [1]").split())
     return {
         "streams": streams,
-        "ended_well": sum(end == "done" for _, _, end in taken),
+        "ended": dict(Counter(end for _, _, end in taken)),
         "sentences": sum(len(own) + 1 for _, own, _ in taken if own),
         "nominal_gap_s": round(nominal, 3),
         "gap_p50_s": round(statistics.median(gaps), 3) if gaps else None,

@@ -47,7 +47,7 @@ class Turnstile:
     """Lets so many in at a time, the others in the order in which they came. Of too many at once
     each would be late; in a row each is as quick as if it were alone, once it is in."""
 
-    def __init__(self, places: int = 5, seconds: float = 30.0) -> None:
+    def __init__(self, places: int = 5, seconds: float = 60.0) -> None:
         self._places = asyncio.Semaphore(places)
         self._seconds = seconds
 

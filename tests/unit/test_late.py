@@ -10,7 +10,7 @@ import regex
 import vademecum.answer
 import vademecum.memory
 import vademecum.text
-from vademecum.text.late import _Late, late
+from vademecum.text.late import _Late, late, warm
 
 
 def test_it_finds_what_the_pattern_itself_finds() -> None:
@@ -33,6 +33,16 @@ def test_nothing_is_made_before_it_is_asked() -> None:
     broken = late("(")
     with pytest.raises(regex.error):
         broken.search("x")
+    with pytest.raises(regex.error):
+        warm()
+
+
+def test_a_process_that_lives_on_makes_all_of_them() -> None:
+    patterns = [late("a"), late("b")]
+    assert not any("search" in vars(pattern) for pattern in patterns)
+    warm()
+    assert all("search" in vars(pattern) for pattern in patterns)
+    warm()  # nothing is left to make
 
 
 def test_every_late_pattern_of_ours_is_a_pattern() -> None:

@@ -295,7 +295,8 @@ async def _read(
     if states is None or not parts.ranking.rerank or query.mode != "hybrid":
         return await confirming(), {}
     reading = partial(_signs, parts.index, scope, order[: RERANKED + _SPARE])
-    return await asyncio.gather(confirming(), notes.timed("signs", reading, {}, seconds))
+    none: Mapping[ChunkId, bytes] = {}
+    return await asyncio.gather(confirming(), notes.timed("signs", reading, none, seconds))
 
 
 async def _confirmed(

@@ -17,6 +17,7 @@ from vademecum.server import logs
 from vademecum.server.application import application, service_over
 from vademecum.server.service import Service
 from vademecum.settings import Loaded, ServerSettings
+from vademecum.text import late
 from vademecum.worker.loop import work
 
 DEFAULT_TENANT = "default"
@@ -61,6 +62,8 @@ async def serve(
         if worker:
             working = asyncio.create_task(work(app))
             stack.push_async_callback(_end, working)
+        warming = asyncio.create_task(asyncio.to_thread(_warm, app))
+        stack.push_async_callback(asyncio.wait, {warming})
         serving = asyncio.create_task(_served(server, listening))
         ready(Serving(url=_url(settings, listening), first_key=first_key))
         await asyncio.wait(
@@ -70,6 +73,13 @@ async def serve(
         server.should_exit = True
         await serving
         await streams.close()
+
+
+def _warm(app: App) -> None:
+    """Make what is made at its first use, so that the first answer is as quick as the second."""
+    late.warm()
+    if app.answer_parts.language_model is not None:
+        app.answer_parts.counter.count("a")
 
 
 async def _served(server: uvicorn.Server, listening: socket.socket) -> None:

@@ -14,9 +14,13 @@ _METHODS = (
 )  # fmt: skip
 
 
+_waiting: "list[_Late]" = []
+
+
 class _Late:
     def __init__(self, source: str, flags: int, lists: dict[str, Any]) -> None:
         self._made_of = source, flags, lists
+        _waiting.append(self)
 
     def __getattr__(self, name: str) -> Any:
         source, flags, lists = self._made_of
@@ -25,6 +29,12 @@ class _Late:
         for method in _METHODS:
             setattr(self, method, getattr(pattern, method))
         return getattr(pattern, name)
+
+
+def warm() -> None:
+    """Compile every pattern, for a process that lives on: nobody's question waits for it then."""
+    while _waiting:
+        _waiting.pop().fullmatch("")
 
 
 def late(source: str, flags: int = 0, **lists: Any) -> regex.Pattern[str]:
