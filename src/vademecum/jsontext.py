@@ -1,6 +1,7 @@
-"""How is a value written as JSON, whoever reads it?"""
+"""How is a value written as JSON, whoever reads it, and how is it read?"""
 
 import json
+from collections.abc import Iterator
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,23 @@ def written(value: Any, *, indent: int | None = None) -> str:
 def read(text: str) -> Any:
     """Return the value of one JSON document."""
     return json.loads(text)
+
+
+def objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield each JSON object that stands in a text, the outermost ones: what a language model
+    says before and behind does no harm."""
+    decoder = json.JSONDecoder(strict=False)
+    at = 0
+    while (start := text.find("{", at)) >= 0:
+        try:
+            value, at = decoder.raw_decode(text, start)
+        except json.JSONDecodeError:
+            at = start + 1
+        except RecursionError:
+            return
+        else:
+            if isinstance(value, dict):
+                yield value
 
 
 def _plain(value: Any) -> Any:

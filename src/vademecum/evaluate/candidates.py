@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vademecum.errors import ServiceAway
-from vademecum.evaluate.judge import objects
 from vademecum.evaluate.relevance import places_of
 from vademecum.evaluate.stated import states
+from vademecum.jsontext import objects
 from vademecum.model.feedback import Feedback
 from vademecum.model.passage import ConfirmedChunk
 from vademecum.model.trace import Trace

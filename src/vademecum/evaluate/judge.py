@@ -1,13 +1,13 @@
 """What does a language model say of an answer? A verdict in a fixed form, or none at all."""
 
 import asyncio
-import json
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from vademecum.errors import ServiceAway
+from vademecum.jsontext import objects
 from vademecum.ports.language_model import LanguageModel, Prompt, complete
 from vademecum.text.inert import inert
 
@@ -74,22 +74,6 @@ def read_verdict(text: str, expected: int) -> Verdict | None:
             return None
         return Verdict(word=known, stated=frozenset(number - 1 for number in numbers))
     return None
-
-
-def objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield each JSON object that stands in a text, the outermost ones."""
-    decoder = json.JSONDecoder(strict=False)
-    at = 0
-    while (start := text.find("{", at)) >= 0:
-        try:
-            value, at = decoder.raw_decode(text, start)
-        except json.JSONDecodeError:
-            at = start + 1
-        except RecursionError:
-            return
-        else:
-            if isinstance(value, dict):
-                yield value
 
 
 def _is_place(number: object, expected: int) -> bool:

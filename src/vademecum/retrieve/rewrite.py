@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vademecum.errors import InvalidFilter, ServiceAway
+from vademecum.jsontext import objects
 from vademecum.model.answer import Usage
 from vademecum.model.conversation import Past, Turn
 from vademecum.model.filter import Filter
@@ -127,13 +128,8 @@ async def replied(model: LanguageModel, prompt: Prompt) -> tuple[str, Usage]:
 
 
 def read_object(reply: str) -> dict[str, object]:
-    """Return the JSON object that a reply holds, {} where it holds none; talk and fences around
-    it do no harm."""
-    try:
-        found = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])
-    except (json.JSONDecodeError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    """Return the first JSON object that a reply holds, {} where it holds none."""
+    return next(objects(reply), {})
 
 
 def _read(reply: str, question: str, turns: Sequence[Turn]) -> StandAlone | None:
