@@ -1,6 +1,7 @@
 """Which terms does a text hold? The same answer for documents and for queries."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
@@ -28,6 +29,9 @@ _WORD = late(
     rf"|({_LETTER_OR_NUMBER}[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]*)",
     regex.V1,
 )
+# The same words where no letter lies beyond the Latin ones: an eighth of the time.
+_LATIN_WORD = re.compile(r"()([^\W_]+)")
+_BEYOND_LATIN = re.compile(r"[^\x00-\u024f]")
 _CLUSTER = late(r"\X")
 # Where a name of a program is divided: getUserById, HTTPServer.
 _INNER = late(r"(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})")
@@ -154,9 +158,10 @@ def term_id(term: str, tenant: str) -> int:
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the raw words of a plain text, and folded pairs (marked True) of unspaced runs."""
-    # Not concurrent: to let the interpreter go for each of many short texts costs more than they.
-    for run, word in _WORD.findall(text, concurrent=False):
-        if run:
+    for run, word in _found_words(text):
+        if word.islower() and word.isalpha():
+            yield word, False  # most words, with none of what follows
+        elif run:
             clusters = _CLUSTER.findall(fold(run), concurrent=False)
             for i in range(max(1, len(clusters) - 1)):
                 yield "".join(clusters[i : i + 2]), True
@@ -169,6 +174,14 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
             yield joined[2], False
         else:
             yield word, False
+
+
+def _found_words(text: str) -> list[tuple[str, str]]:
+    """Return each run of an unspaced script or each word, the other one of the two is empty."""
+    if not _BEYOND_LATIN.search(text):
+        return _LATIN_WORD.findall(text)
+    # Not concurrent: to let the interpreter go for each of many short texts costs more than they.
+    return _WORD.findall(text, concurrent=False)
 
 
 def _codes(text: str, *, typed: bool) -> list[str]:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vademecum.text import analyse
 from vademecum.text.analyse import TERM_SPACE, codes, query_terms, stem, term_id, terms, words
 
 SPELLINGS = [
@@ -124,3 +125,15 @@ def test_a_term_has_another_id_for_each_tenant() -> None:
 @given(st.text(alphabet="abcdeKHãé-402 国際में.", max_size=40))
 def test_each_language_gives_as_many_terms(text: str) -> None:
     assert len(terms(text, "pt")) == len(terms(text, "en")) == len(terms(text, ""))
+
+
+@given(st.text(st.characters(max_codepoint=0x24F), max_size=60))
+def test_latin_texts_have_the_words_that_the_rule_for_all_scripts_finds(text: str) -> None:
+    assert analyse._LATIN_WORD.findall(text) == analyse._WORD.findall(text)
+
+
+def test_every_latin_character_is_a_letter_to_both_rules_or_to_none() -> None:
+    for character in map(chr, range(0x250)):
+        both = (analyse._LATIN_WORD.findall(character), analyse._WORD.findall(character))
+        assert both[0] == both[1], f"U+{ord(character):04X}"
+    assert analyse._BEYOND_LATIN.search("\u0250")
