@@ -59,3 +59,15 @@ def test_the_second_time_is_no_work(vade: Any, shown: dict[str, Any]) -> None:
         "“O setor C tem acesso sem degraus, por rampa e elevador, pelo Portão 4.”" in again.stdout
     )
     assert "vade ingest PATH" in again.stdout
+
+
+def test_what_people_tell_of_themselves_takes_nothing_from_the_answer(
+    vade: Any, shown: dict[str, Any]
+) -> None:
+    asked = "Can I transfer a ticket to another person?"
+    answer = vade.json("ask", f"I live in Porto. {asked}", "--temporary")
+    assert answer["abstained"] is False
+    assert {c["uri"] for c in answer["citations"]} & {
+        "articles/transfer-between-accounts.md",
+        "faq/faq-en.md",
+    }

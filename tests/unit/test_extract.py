@@ -185,3 +185,19 @@ async def test_the_mean_of_each_language_is_taken_away() -> None:
     assert await best("es") == right
     # As one language, whatever is in the question's own comes first.
     assert (await best("en")).startswith("el ")
+
+
+async def test_a_remark_before_a_question_takes_nothing_from_what_answers_it() -> None:
+    question = "Is smoking allowed in the garden of the hall?"
+    remark = "My grandmother lives in a small village behind the mountains."
+    answering = "Smoking is allowed in the garden of the hall."
+    alone = await quoted(question, answering, confidence=0.5)
+    assert alone == [answering]
+    assert await quoted(f"{remark} {question}", answering, confidence=0.5) == alone
+
+
+async def test_the_mark_of_a_list_is_no_part_of_a_quote() -> None:
+    listed = "Rules of the hall.\n\n- Smoking is allowed in the garden.\n- Dogs stay outside."
+    assert await quoted("Is smoking allowed in the garden?", listed) == [
+        "Smoking is allowed in the garden."
+    ]

@@ -18,12 +18,15 @@ from vademecum.text.analyse import codes, words
 from vademecum.text.language import detect
 from vademecum.text.late import late
 from vademecum.text.normalise import fold
+from vademecum.text.questions import asked_alone
 from vademecum.text.sentences import sentence_spans
 
 _MOST_SENTENCES = 2
 _CLOSE = 0.9  # a second sentence is quoted if its score is this near to the best one's
 # Bytes of UTF-8, since a letter of Chinese says as much as three of English.
 _FEWEST_BYTES = 12
+# A list's mark is no part of what its entry says.
+_BULLET = late(r"(?:[-*+•‣–]|\d{1,2}[.)])\s+")
 _FEWEST_NEW_WORDS = 3
 # A word with a capital, though not the question's first, or with a digit.
 _NAMED = late(r"(?<!^[¿¡\s]*)\b(?=\p{Lu}|\p{L}*\d)[\p{L}\p{N}]+")
@@ -46,7 +49,8 @@ class Extract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scores:
-    """Of each unit: the score that orders them, and MaxSim with the text that was searched."""
+    """Of each unit: the score that orders them, and MaxSim with the text that was searched, or with
+    that of it which asks, whichever is more."""
 
     order: list[float]
     late: list[float]
@@ -59,7 +63,8 @@ async def extract(
 
     `part` is what is asked, `search` the same with the names of the whole question, by which the
     passages were found; `confidence` (0..1) is retrieval's, that they can answer. A part that
-    names a code is answered only by passages that hold that very code.
+    names a code is answered only by passages that hold that very code. Whether a sentence answers
+    is judged by what asks too: "I live in Porto. Can I …?" asks no less for what is told before.
     """
     asked_codes = set(codes(part))
     units = [
@@ -96,26 +101,27 @@ def _carries(late: float, confidence: float) -> bool:
 async def _score(
     part: str, search: str, units: Sequence[Extract], encoder: TokenEncoder
 ) -> _Scores:
-    queries = await encoder.encode([part, search], "query")
-    check_states(queries, count=2)
-    asked, searched = queries
+    alone = asked_alone(search)
+    texts = [part, search] if alone == search else [part, search, alone]
+    queries = await encoder.encode(texts, "query")
+    check_states(queries, count=len(texts))
     states = await encoder.encode([_placed(unit) for unit in units], "passage")
     check_states(states, count=len(units))
     own = detect(search, frozenset(unit.passage.source.chunk.language for unit in units))
-    return await asyncio.to_thread(_compare, part, own, asked, searched, units, states)
+    return await asyncio.to_thread(_compare, part, own, queries, units, states)
 
 
 def _compare(
     part: str,
     own: str,
-    asked: TokenStates,
-    searched: TokenStates,
+    queries: Sequence[TokenStates],
     units: Sequence[Extract],
     states: Sequence[TokenStates],
 ) -> _Scores:
     """Score units by cosine, late interaction, named words and their passage.
 
-    `own` is the question's language. The mean of its language is taken from each vector and each
+    `queries` are the part, what was searched, and more that the evidence may rest on; `own` is the
+    question's language. The mean of its language is taken from each vector and each
     token state first, or sentences in that language would outrank the right one in another.
     """
     languages = [unit.passage.source.chunk.language for unit in units]
@@ -130,11 +136,13 @@ def _compare(
         normalised(state.states, means.get(language, common))
         for state, language in zip(states, languages, strict=True)
     ]
-    late, evidence = (
+    late, *evidence = (
         [maxsim(normalised(query.states, means.get(own, common)), text) for text in passages]
-        for query in (asked, searched)
+        for query in queries
     )
-    cosine = _centred_cosines(asked.vector, own, np.stack([s.vector for s in states]), languages)
+    cosine = _centred_cosines(
+        queries[0].vector, own, np.stack([s.vector for s in states]), languages
+    )
     signals = (
         (1.0, dict(enumerate(cosine.tolist()))),
         (1.0, dict(enumerate(late))),
@@ -144,7 +152,7 @@ def _compare(
     for weight, values in signals:
         for i, value in min_max(values).items():
             order[i] += weight * value
-    return _Scores(order=order, late=evidence)
+    return _Scores(order=order, late=[max(values) for values in zip(*evidence, strict=True)])
 
 
 def _centred_cosines(
@@ -196,7 +204,8 @@ def _units(chunk: Chunk) -> list[tuple[int, int]]:
             or len(sentence.encode()) < _FEWEST_BYTES
         ):
             continue
-        begin = start if announced is None else announced
+        bullet = _BULLET.match(sentence)
+        begin = start + (bullet.end() if bullet else 0) if announced is None else announced
         announced = begin if sentence.endswith(":") else None
         if announced is None:
             units.append((begin, end))

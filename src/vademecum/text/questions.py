@@ -4,6 +4,8 @@ import regex
 
 from vademecum.text.analyse import codes
 from vademecum.text.late import late
+from vademecum.text.people.statements import SELF, canonical, statement_in
+from vademecum.text.sentences import sentence_spans
 
 # Words that begin a question in English, Portuguese and Spanish. Other languages are divided at
 # question marks only. After a bare comma only those count that begin no relative clause.
@@ -30,6 +32,8 @@ _BEGINS = late(
 )
 # "When the show is cancelled, can I …": what comes before the comma is no question.
 _CONDITION = late(rf"¿?(?:{_CLAUSE})\b", regex.IGNORECASE)
+# "I use a wheelchair. Can I …": whole sentences before one that asks.
+_REMARKS = late(r"^.*(?:[.!]\s+|[。！]\s*)(?=\S)", regex.DOTALL)
 _MARKED = late(r"[?？؟]\s*$")
 _UNSPACED = late(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _FEWEST_WORDS = 2
@@ -64,6 +68,7 @@ def parts(question: str) -> list[str]:
 
 
 def _asks(piece: str, *, before_comma: bool) -> bool:
+    piece = _REMARKS.sub("", piece)
     if len(piece.split()) < _FEWEST_WORDS and not _UNSPACED.search(piece):
         return False
     if before_comma and _CONDITION.match(piece):
@@ -91,13 +96,39 @@ def search_text(part: str, question: str) -> str:
     """Return the part with the names of the whole question that it lacks.
 
     "… at Arena Paulista, and is there access to sector C?" asks about Arena Paulista twice. Names
-    that stand behind the part are taken only where it has none of its own.
+    that stand behind the part are taken only where it has none of its own, and none of what people
+    tell of themselves: "I live in Porto" asks about no place.
     """
     until = question.find(part)
     own = names(part)
     missing = [
         name
-        for name in names(question)
+        for name in names(without_own_statements(question))
         if name not in part and (not own or question.find(name) < until)
     ]
     return " ".join([part, *missing])
+
+
+def asked_alone(part: str) -> str:
+    """Return the sentences of a part that ask, with the names of its remarks that they lack; the
+    part itself where it has no remarks, or nothing that asks."""
+    sentences = [part[a:b] for a, b in sentence_spans(part)]
+    asking = [sentence for sentence in sentences if _asks(sentence, before_comma=False)]
+    if not asking or len(asking) == len(sentences):
+        return part
+    return search_text(" ".join(asking), part)
+
+
+def without_own_statements(text: str) -> str:
+    """Return a text without the sentences in which people tell of themselves."""
+    spans = [(a, b) for a, b in sentence_spans(text) if _tells_of_self(text[a:b])]
+    for begin, end in reversed(spans):
+        text = f"{text[:begin]} {text[end:]}"
+    return text
+
+
+def _tells_of_self(sentence: str) -> bool:
+    if _asks(sentence, before_comma=False):
+        return False
+    told = statement_in(canonical(sentence))
+    return told is not None and told.subject == SELF

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from vademecum.text.questions import names, parts, search_text
+from vademecum.text.questions import asked_alone, names, parts, search_text
 
 CAMERA = (
     "Can I bring my camera to the show at Arena Paulista, and is there step-free access to "
@@ -106,3 +106,31 @@ def test_blanks_take_no_long_time() -> None:
     started = time.perf_counter()
     parts("What is it" + " " * 50_000 + "x")
     assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ("I live in Porto. Can I transfer a ticket?", "Can I transfer a ticket?"),
+        ("Moro em São Paulo. Posso levar uma câmera?", "Posso levar uma câmera?"),
+        ("Vivo en Lisboa. ¿Puedo entrar con agua?", "¿Puedo entrar con agua?"),
+        ("I am going to Arena Paulista. May I smoke there?", "May I smoke there? Arena Paulista"),
+        ("Can I transfer a ticket? I use a wheelchair.", "Can I transfer a ticket?"),
+        ("Can I transfer a ticket?", "Can I transfer a ticket?"),
+        ("I live in Porto.", "I live in Porto."),
+        ("Arena Paulista cameras", "Arena Paulista cameras"),
+        ("", ""),
+    ],
+)
+def test_what_asks_stands_without_its_remarks_but_with_their_names(
+    part: str, expected: str
+) -> None:
+    assert asked_alone(part) == expected
+
+
+def test_what_people_tell_of_themselves_names_nothing_that_is_asked_about() -> None:
+    question = "I live in Porto. Can I bring a camera, and is there step-free access?"
+    assert [search_text(part, question) for part in parts(question)] == [
+        "I live in Porto. Can I bring a camera",
+        "is there step-free access?",
+    ]
