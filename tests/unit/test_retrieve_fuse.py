@@ -4,9 +4,9 @@ import pytest
 
 from vademecum.model.ids import ChunkId
 from vademecum.model.index import DenseHits
-from vademecum.model.passage import Hit
+from vademecum.model.passage import Hit, Signals
 from vademecum.model.query import Mode
-from vademecum.retrieve.fuse import Fusion, fuse, with_spelling
+from vademecum.retrieve.fuse import Fusion, fuse, levelled, with_spelling
 from vademecum.retrieve.search import KeywordHits
 from vademecum.testing.passages import make_chunk
 
@@ -109,3 +109,61 @@ def test_spelling_weighs_as_the_keyword_leg_does() -> None:
     found = with_spelling(fusion, fuse(fusion, "hybrid", DENSE, KEYWORD), {A: 1, B: 0, C: 0, D: 0})
     # .75 * 1 + .25 * 2 * (0 + .5)
     assert found[A].fused == pytest.approx(1.0)
+
+
+def candidates(*words: tuple[str, float]) -> tuple[dict[ChunkId, Signals], dict[ChunkId, str]]:
+    """Each (language, share of the question's words), equally near in meaning."""
+    ids = sorted(make_chunk("x", at=at).id for at in range(len(words)))
+    signals = {
+        item: Signals(
+            dense=0.8,
+            dense_rank=1,
+            keyword=None,
+            keyword_rank=None,
+            keyword_share=share or None,
+            fused=share,
+            final=share,
+        )
+        for item, (_, share) in zip(ids, words, strict=True)
+    }
+    languages = {item: language for item, (language, _) in zip(ids, words, strict=True)}
+    order = sorted(signals, key=lambda item: -signals[item].fused)
+    return {item: signals[item] for item in order}, languages
+
+
+def test_words_that_any_passage_of_a_language_shares_prefer_none() -> None:
+    own, other = [("es", 0.5)] * 9 + [("es", 0.6)], [("en", 0.0)] * 9 + [("en", 0.2)]
+    signals, languages = candidates(*own, *other)
+    found = levelled(Fusion(), signals, languages)
+    # es has .51 on average, en .02, all .265: .6 - .245 = .355, .2 + .245 = .445
+    (first, best), (second, after), *_ = found.items()
+    assert (languages[first], round(best.fused, 6)) == ("en", 0.445)
+    assert (languages[second], round(after.fused, 6)) == ("es", 0.355)
+    assert best.final == best.fused
+    assert best.keyword_share == 0.2, "the signal stays what it is"
+
+
+def test_a_code_stands_out_in_whichever_language() -> None:
+    for code in ("es", "en", "pt"):
+        signals, languages = candidates(
+            ("es", 0.4), *[("es", 0.3)] * 9, *[("en", 0.0)] * 9, (code, 1.0)
+        )
+        first = next(iter(levelled(Fusion(), signals, languages)))
+        assert signals[first].keyword_share == 1.0
+
+
+def test_one_language_keeps_its_order_and_its_scores() -> None:
+    signals, languages = candidates(*[("pt", n / 10) for n in range(8)])
+    found = levelled(Fusion(), signals, languages)
+    assert list(found) == list(signals)
+    assert [own.fused for own in found.values()] == pytest.approx(
+        [own.fused for own in signals.values()]
+    )
+
+
+def test_where_meaning_weighs_all_words_change_nothing() -> None:
+    signals, languages = candidates(*[("pt", 0.5)] * 6, *[("en", 0.1)] * 6)
+    found = levelled(Fusion(dense_weight=1.0), signals, languages)
+    assert {item: own.fused for item, own in found.items()} == {
+        item: own.fused for item, own in signals.items()
+    }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from vademecum.model.ids import ChunkId
 from vademecum.model.index import DenseHits
@@ -22,6 +23,8 @@ from vademecum.retrieve.search import KeywordHits
 
 # U4 beside U: spelling says less than words.
 NGRAM_WEIGHT = 0.5
+# A mean over fewer candidates of a language would take away what one of them holds.
+_FEWEST_OF_LANGUAGE = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,33 @@ def with_spelling(
         item: replace(signals[item], ngram_share=shares[item], fused=fused[item], final=fused[item])
         for item in order
     }
+
+
+def levelled(
+    fusion: Fusion, signals: Mapping[ChunkId, Signals], languages: Mapping[ChunkId, str]
+) -> dict[ChunkId, Signals]:
+    """Return the candidates of several languages in the order of S less what words give those of
+    their language on average, above what they give all: a question shares more words with any
+    passage in its own language, whatever it is about. A code or a name stands out as before."""
+    words = {
+        item: (own.keyword_share or 0.0) + NGRAM_WEIGHT * (own.ngram_share or 0.0)
+        for item, own in signals.items()
+    }
+    common = fmean(words.values())
+    shares: dict[str, list[float]] = {}
+    for item, share in words.items():
+        shares.setdefault(languages[item], []).append(share)
+    usual = {
+        language: fmean(own) if len(own) >= _FEWEST_OF_LANGUAGE else common
+        for language, own in shares.items()
+    }
+    weight = 2 * (1 - fusion.dense_weight)
+    fused = {
+        item: own.fused - weight * (usual[languages[item]] - common)
+        for item, own in signals.items()
+    }
+    order = sorted(fused, key=lambda item: (-fused[item], item))
+    return {item: replace(signals[item], fused=fused[item], final=fused[item]) for item in order}
 
 
 def _fused(

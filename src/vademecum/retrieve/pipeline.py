@@ -29,7 +29,7 @@ from vademecum.rank.ngrams import ngram_shares
 from vademecum.retrieve.abstain import judge
 from vademecum.retrieve.calibrated import holding, judged_by, named, tuned
 from vademecum.retrieve.expand import Expanding
-from vademecum.retrieve.fuse import Fusion, fuse, with_spelling
+from vademecum.retrieve.fuse import Fusion, fuse, levelled, with_spelling
 from vademecum.retrieve.rerank import (
     RERANKED,
     by_texts,
@@ -329,6 +329,9 @@ def _second_order(
         texts = [confirmed[item].chunk.embedded_text for item in signals]
         shares = dict(zip(signals, ngram_shares(asked, texts), strict=True))
         signals = with_spelling(parts.ranking.fusion, signals, shares)
+        if late.mixed and signals:
+            languages = {item: confirmed[item].chunk.language for item in signals}
+            signals = levelled(parts.ranking.fusion, signals, languages)
     if late.states is None or not late.signs:
         return signals
     centre = parts.encoder.centre(detect(asked))
