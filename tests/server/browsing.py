@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
-REQUIRED = "VADE_REQUIRE_BROWSER"
+REQUIRED = "VADE_REQUIRE_PROGRAMS"
 _ARGUMENTS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking"]
 
 

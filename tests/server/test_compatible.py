@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import cohere
 import httpx
 import numpy as np
 import openai
@@ -204,8 +205,7 @@ async def test_texts_come_back_as_each_service_has_it(filled: Served) -> None:
 
 
 async def test_the_cohere_client_orders_texts(filled: Served) -> None:
-    """With the client that Cohere ships, where it is installed; the shape is pinned above."""
-    cohere = pytest.importorskip("cohere", reason="not among the development extras")
+    """With the client that Cohere ships; the shape is pinned above."""
     texts = [RULES, SAUNA]
     key = await filled.key()
     async with (

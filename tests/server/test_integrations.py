@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 from http_server import Served, listening
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode
 from support import OPERATOR, source
 
 from vademecum.errors import Forbidden, ServiceAway, Unauthenticated, UsageError
 from vademecum.integrations.client import SearchClient
 from vademecum.integrations.langchain import VademecumRetriever
+from vademecum.integrations.llama_index import VademecumRetriever as LlamaRetriever
 
 RULES = "Cameras with a lens of at most 200 mm are allowed in Hall Norte."
 SAUNA = "The sauna of Hotel Serra opens at 18:00."
@@ -55,13 +59,6 @@ async def test_a_retriever_of_langchain(served: Served) -> None:
 
 
 async def test_a_retriever_of_llama_index(served: Served) -> None:
-    pytest.importorskip("llama_index.core", reason="183 MB: not in .ci/run")
-    from llama_index.core.llms import MockLLM
-    from llama_index.core.query_engine import RetrieverQueryEngine
-    from llama_index.core.schema import MetadataMode
-
-    from vademecum.integrations.llama_index import VademecumRetriever as LlamaRetriever
-
     async with running(served) as url:
         key = await served.key("user:reader", "read")
         retriever = LlamaRetriever(url, key, k=3)
