@@ -215,9 +215,10 @@ async def roll_back(work: Reindexing) -> Reindexed:
         await generations.set_state(own.id, "retired", "ready")
         built = Built()
         for _ in range(_MOST_LOOKS):
-            built += await _filled(work, app)
+            # The switch itself looks whether anything lacks: mostly nothing came in since.
             if await generations.switch(own.id, work.setting):
                 return await _ended(work, app, current, built, None, dropped)
+            built += await _filled(work, app)
             _check_going_on(built, await generations.progress(own.id))
     raise ReindexBusy(
         "more came in than could be indexed beside it", hint="run it again when less is ingested"
@@ -419,14 +420,16 @@ async def _ended(
     compared: Compared | None,
     dropped: Mapping[str, int],
 ) -> Reindexed:
-    """Wait until every process has gone over, and look once more for what they wrote meanwhile."""
+    """Wait until every process has gone over, and fill in what they wrote meanwhile."""
     own = app.ingest_parts.generation.id
     work.event("switched", {"generation": own, "before": before.generation.id})
     await asyncio.sleep(work.settle_seconds)
+    if not (await work.generations.progress(own)).whole:
+        built += await build(await _build_parts(work, app), lambda _done: None)
     return Reindexed(
         generation=own,
         before=before.generation.id,
-        built=built + await build(await _build_parts(work, app), lambda _done: None),
+        built=built,
         compared=compared,
         dropped=dropped,
     )
