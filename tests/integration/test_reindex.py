@@ -393,7 +393,11 @@ async def test_one_goes_back_with_all_that_came_since(
     assert bench.app.ingest_parts.embedder.space.dimension == 64
     assert "since1q" in (await bench.found("since1q", k=3))[0]
     assert all("w2x" not in text for text in await bench.found("w2x", k=3))
-    # And forth again, in a moment: nothing came in, so no chunk is looked at.
+    # And forth again, in a moment: no chunk came in, so none is looked at, and what moved has moved
+    # in every build.
+    shut = source("w3x.txt", paragraphs(["w3x"]), access=["group:x"])
+    await bench.ingest(shut)
+    assert unequal(bench, new) == []
     monkeypatch.setattr(PostgresUpkeep, "gaps", _no_look)
     assert (await roll_back(work)).generation == new
     assert await states(pool) == {old: "retired", new: "current"}
