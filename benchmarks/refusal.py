@@ -11,8 +11,9 @@ answered and of those that can (`loss`); what is refused where a tenth of the an
 Near misses pass: a question answered by similarity cannot be judged better than passages look.
 
 Only the halves that are not for development are shown. With `--fit` the others (half of CLAPnq
-dev, Apache-2.0, and Pira validation, CC BY 4.0) give the constants of `retrieve/abstain.py`, by
-logistic regression, with the points of refusal that lose a tenth of the answerable.
+dev, Apache-2.0, and Pira validation, CC BY 4.0) give the constants of `retrieve/abstain.py`, as
+`vade eval calibrate` fits those of one collection, with the points of refusal that lose a tenth of
+the answerable.
 """
 
 import argparse
@@ -25,35 +26,34 @@ from pathlib import Path
 import numpy as np
 from bench_support import SCOPE, opened_line, report
 from kept_states import open_kept
-from numpy.typing import NDArray
 from quality_sets import Question, clapnq, collections
 
 from vademecum.adapters.chunkers.choose import ChunkingRule, ChunkingRules
 from vademecum.adapters.embedders.e5_convert import ensure_model
 from vademecum.adapters.embedders.local_e5 import LocalE5
 from vademecum.app import App
+from vademecum.evaluate.calibrate import Case, fit_branch
 from vademecum.ingest.contextualize import CONTEXT_TOKENS
 from vademecum.model.document import Source
 from vademecum.model.filter import Filter, Not, OneOf
-from vademecum.retrieve.abstain import LITTLE_SHARE, Late, late_signals
+from vademecum.retrieve.abstain import REFUSE_BELOW
 from vademecum.retrieve.rerank import RERANKED
 
 LOSS = 0.1
-RIDGE = 1e-3
-STEPS = 50
 SETS = ("xquad-en", "xquad-es", "pira-pt", "pira-en", "clapnq")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A question as it was judged, and whether the documents answer it."""
+class Asked:
+    """A question as it was judged, and the best cosine that its passages have."""
 
-    confidence: float
+    judged: Case
     cosine: float
-    refused: bool
-    late: Late
-    answerable: bool
     development: bool
+
+    @property
+    def refused(self) -> bool:
+        return self.judged.confidence < REFUSE_BELOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +75,11 @@ def auc(good: Sequence[float], bad: Sequence[float]) -> float:
     return float(((above > below) + 0.5 * (above == below)).mean())
 
 
-def row(name: str, cases: Sequence[Case]) -> Row:
-    good = [case for case in cases if case.answerable]
-    bad = [case for case in cases if not case.answerable]
-    confident, doubtful = [c.confidence for c in good], [c.confidence for c in bad]
+def row(name: str, cases: Sequence[Asked]) -> Row:
+    good = [case for case in cases if case.judged.answerable]
+    bad = [case for case in cases if not case.judged.answerable]
+    confident = [case.judged.confidence for case in good]
+    doubtful = [case.judged.confidence for case in bad]
     tenth = float(np.quantile(confident, LOSS))
     return Row(
         set=name,
@@ -91,26 +92,25 @@ def row(name: str, cases: Sequence[Case]) -> Row:
     )
 
 
-async def judged(app: App, question: Question, *, hidden: str | None = None) -> Case:
+async def judged(app: App, question: Question, *, hidden: str | None = None) -> Asked:
     """Ask, with the document `hidden` left out."""
     wanted: Filter | None = None
     if hidden is not None:
         wanted = Not(part=OneOf(key="document.uri", texts=(hidden,)))
     asked = await app.search(question.text, scope=SCOPE, k=RERANKED, filter=wanted)
     found = asked.retrieval
-    late = late_signals(p.signals for p in found.passages)
-    assert late is not None, found.degraded
-    return Case(
-        confidence=found.abstention.confidence,
-        cosine=max(p.signals.dense or 0.0 for p in found.passages),
-        refused=found.abstention.would,
-        late=late,
+    assert found.abstention.signals, found.degraded
+    case = Case(
+        question=question.text,
         answerable=bool(question.relevant) and hidden is None,
-        development=question.development,
+        signals=found.abstention.signals,
+        confidence=found.abstention.confidence,
     )
+    cosine = max(p.signals.dense or 0.0 for p in found.passages)
+    return Asked(judged=case, cosine=cosine, development=question.development)
 
 
-async def missing(app: App, questions: Sequence[Question]) -> list[Case]:
+async def missing(app: App, questions: Sequence[Question]) -> list[Asked]:
     """Ask each question with its document and without it."""
     cases = []
     for question in questions:
@@ -119,7 +119,7 @@ async def missing(app: App, questions: Sequence[Question]) -> list[Case]:
     return cases
 
 
-async def measured(model: LocalE5, name: str, data: Path) -> dict[str, list[Case]]:
+async def measured(model: LocalE5, name: str, data: Path) -> dict[str, list[Asked]]:
     """Return the cases of a set, test by test, over a fresh database that holds its documents."""
     documents: Sequence[Source]
     if name == "clapnq":
@@ -138,31 +138,8 @@ async def measured(model: LocalE5, name: str, data: Path) -> dict[str, list[Case
         return {test: await missing(line.app, asked) for test, asked in tests.items()}
 
 
-def fitted(cases: Sequence[Case], *, with_share: bool) -> dict[str, float]:
-    """Return the weights of a logistic regression (Newton's method, a little ridge), and the point
-    of refusal that loses a tenth of the answerable."""
-    names = ("top", "margin", "share") if with_share else ("top", "margin")
-    cases = [case for case in cases if case.late.margin is not None]
-    rows = np.array([[1.0, *(getattr(case.late, name) for name in names)] for case in cases])
-    labels = np.array([case.answerable for case in cases], np.float64)
-    weights: NDArray[np.float64] = np.zeros(rows.shape[1])
-    penalty = RIDGE * np.eye(rows.shape[1])
-    for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(-rows @ weights))
-        slope = rows.T @ (labels - chance) - penalty @ weights
-        bend = (rows * (chance * (1 - chance))[:, None]).T @ rows + penalty
-        weights = weights + np.linalg.solve(bend, slope)
-    evidence = (rows @ weights)[labels == 1]
-    found = dict(zip(("constant", *names), weights.tolist(), strict=True))
-    return found | {
-        "refuse_below": float(np.quantile(evidence, LOSS)),
-        "usual_margin": float(rows[labels == 1, names.index("margin") + 1].mean()),
-        "cases": float(len(cases)),
-    }
-
-
-async def _run(model: LocalE5, asked: argparse.Namespace) -> dict[str, list[Case]]:
-    tests: dict[str, list[Case]] = {}
+async def _run(model: LocalE5, asked: argparse.Namespace) -> dict[str, list[Asked]]:
+    tests: dict[str, list[Asked]] = {}
     for name in asked.only:
         tests |= await measured(model, name, asked.data)
         print(f"# {name} is asked", flush=True)
@@ -193,10 +170,9 @@ def main() -> None:
         ]
     )
     if asked.fit:
-        cases = [case for own in tests.values() for case in own if case.development]
+        cases = [one.judged for own in tests.values() for one in own if one.development]
         for across in (False, True):
-            part = [case for case in cases if (case.late.share < LITTLE_SHARE) == across]
-            print("across" if across else "same", fitted(part, with_share=not across))
+            print("across" if across else "same", fit_branch(cases, across=across, loss=LOSS))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ from vademecum.model.principal import Scope
 from vademecum.opening import ReuseRules
 from vademecum.postgres.pool import Pool
 from vademecum.reindexing import reindex, roll_back
-from vademecum.retrieve.abstain import LITTLE_SHARE
 from vademecum.settings import Loaded, load
 from vademecum.testing.embedders import HashEmbedder
 
@@ -113,8 +112,7 @@ async def searched(
 
 async def test_a_whole_calibration_by_its_own_questions(bench: Bench) -> None:
     """Nothing in the golden set is unanswerable, so each question is asked without its document
-    too; the point of refusal then loses exactly what was chosen, through the product's search.
-    Short documents carry little of a question's words: they are judged as across languages."""
+    too; the point of refusal then loses exactly what was chosen, through the product's search."""
     told: list[tuple[int, int]] = []
     done = await fitted(
         bench, *(entry(at) for at in range(COUNT)), count=lambda at, of: told.append((at, of))
@@ -130,16 +128,16 @@ async def test_a_whole_calibration_by_its_own_questions(bench: Bench) -> None:
     assert done.after.auc.mean >= done.before.auc.mean
     assert done.after.right > done.before.right
     assert done.after.auc.low <= done.after.auc.mean <= done.after.auc.high
-    assert (done.same.answerable, done.same.weights) == (0, None)
-    assert done.across.weights is not None
+    assert (done.across.answerable, done.across.weights) == (0, None)
+    assert done.same.weights is not None
     assert told[-1][0] <= told[-1][1]
     # No one was asked in the name of anybody, and nothing of the questions is kept.
     assert bench.count("trace") == 0
     assert not bench.tables_with("to visitors?")
     found = [await searched(bench, at, "gates") for at in training]
     judged = [one.retrieval.abstention for one in found]
-    assert all((one.signals["share"] or 0) < LITTLE_SHARE for one in judged)
-    assert len(judged) == done.across.answerable
+    assert not any(one.signals["other_language"] for one in judged)
+    assert len(judged) == done.same.answerable
     assert sum(one.would for one in judged) == math.floor(0.1 * len(judged))
 
 

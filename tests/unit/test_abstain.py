@@ -5,7 +5,7 @@ import math
 import pytest
 
 from vademecum.model.passage import Hit, Signals
-from vademecum.retrieve.abstain import REFUSE_BELOW, judge, late_signals
+from vademecum.retrieve.abstain import REFUSE_BELOW, in_other_language, judge, late_signals
 from vademecum.testing.passages import make_chunk
 
 
@@ -40,15 +40,39 @@ def test_late_interaction_in_one_language() -> None:
 
 
 def test_late_interaction_across_languages() -> None:
-    # -4.579 + 6.001 * .5 + 38.914 * (.5 - .48) + 1.326
-    found = judge(late(0.5, 0.48, 0.48, 0.48, 0.48, share=0.19), [])
+    # -4.579 + 6.001 * .5 + 38.914 * (.5 - .48) + 1.326, whatever words are shared
+    signals = late(0.5, 0.48, 0.48, 0.48, 0.48, share=0.2)
+    found = judge(signals, [], other_language=True)
     assert odds(found.confidence) == pytest.approx(0.52578, abs=5e-5)
     assert not found.would
-    # at a share of .2 the words count: -7.788 + 5.8895 + .2763 + .4292 + .559
-    same = judge(late(0.5, 0.48, 0.48, 0.48, 0.48, share=0.2), [])
+    assert found.signals["other_language"] == 1.0
+    # in one language: -7.788 + 5.8895 + .2763 + .4292 + .559
+    same = judge(signals, [])
     assert odds(same.confidence) == pytest.approx(-0.634, abs=5e-5)
     assert (same.would, same.reason) == (True, "the nearest passages are not about this")
     assert same.confidence < REFUSE_BELOW
+    assert same.signals["other_language"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "language", "other"),
+    [
+        ("Can I bring my camera to the show?", "pt", True),
+        ("Can I bring my camera to the show?", "en", False),
+        ("Posso levar câmera fotográfica para o show?", "pt", False),
+        ("Posso levar câmera fotográfica para o show?", "en", True),
+        ("के म क्यामेरा ल्याउन सक्छु?", "en", True),
+        # A code, and few letters, are in the language of the passage.
+        ("KH-402", "pt", False),
+        ("camera arena?", "pt", False),
+        # A passage of no language says nothing.
+        ("Can I bring my camera to the show?", "und", False),
+    ],
+)
+def test_the_language_of_the_question_beside_the_best_passage_s(
+    asked: str, language: str, *, other: bool
+) -> None:
+    assert in_other_language(asked, language) is other
 
 
 def test_the_margin_is_over_the_next_four_whatever_stands_behind() -> None:

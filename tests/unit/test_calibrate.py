@@ -154,12 +154,13 @@ def case(question: str, answerable: bool, top: float, **values: float) -> Case:
     )  # fmt: skip
 
 
-def _noisy(count: int, *, share: float = 0.5, seed: int = 3) -> list[Case]:
+def _noisy(count: int, *, other_language: bool = False, seed: int = 3) -> list[Case]:
     random = np.random.default_rng(seed)
     return [
         case(
             f"q{at}", answerable, float(random.normal(0.6 if answerable else 0.5, 0.05)),
-            margin=float(random.normal(0.1, 0.02)), share=share + float(random.normal(0, 0.01)),
+            margin=float(random.normal(0.1, 0.02)), share=0.5 + float(random.normal(0, 0.01)),
+            other_language=float(other_language),
         )
         for at in range(count)
         for answerable in (True, False)
@@ -192,7 +193,7 @@ def test_a_branch_with_too_few_of_a_kind_is_left_as_it_is() -> None:
     assert fit_branch(_noisy(20), across=False, loss=0.1).weights is not None
     # Those of another language are another branch, without the share of words.
     assert fit_branch(_noisy(30), across=True, loss=0.1).answerable == 0
-    across = fit_branch(_noisy(30, share=0.05), across=True, loss=0.1)
+    across = fit_branch(_noisy(30, other_language=True), across=True, loss=0.1)
     assert across.weights is not None
     assert "share" not in across.weights.weights
 

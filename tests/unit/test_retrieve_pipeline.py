@@ -91,6 +91,18 @@ async def test_without_the_embedder_the_words_still_find(fault: Fault, code: str
     assert "dense" in found.timings_ms
 
 
+@pytest.mark.parametrize(
+    ("asked", "other"),
+    [("When do the doors open?", 0.0), ("Quando abrem as portas da sala de concertos?", 1.0)],
+)
+async def test_it_is_told_whether_the_best_passage_is_in_the_question_s_language(
+    asked: str, other: float
+) -> None:
+    parts, _ = await parts_over(source("doors"))
+    judged = (await retrieve(parts, OPERATOR, query(asked))).abstention
+    assert judged.signals["other_language"] == other
+
+
 async def test_a_search_that_is_cancelled_at_any_step_leaves_nothing_that_nobody_awaits() -> None:
     """What is left so is an error of the collector, which pytest turns into the test's."""
     parts, _ = await parts_over(*map(source, TEXTS))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vademecum.evaluate.bootstrap import RESAMPLES, SEED, interval
 from vademecum.evaluate.regression import fitted, log_loss
 from vademecum.model.calibration import Weights
-from vademecum.retrieve.abstain import LITTLE_SHARE, REFUSE_BELOW
+from vademecum.retrieve.abstain import REFUSE_BELOW
 
 # So many of each kind (answerable or not) are needed to fit the weights of one language relation,
 # and to measure them on the questions held apart; so many with an answer, to fit the fusion.
@@ -41,8 +41,8 @@ class Case:
 
     @property
     def across(self) -> bool:
-        """Whether question and documents are likely of two languages."""
-        return (self.signals.get("share") or 0.0) < LITTLE_SHARE
+        """Whether the question is in another language than the best passage."""
+        return bool(self.signals.get("other_language"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

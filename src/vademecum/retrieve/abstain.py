@@ -8,6 +8,7 @@ import numpy as np
 
 from vademecum.model.calibration import Weights
 from vademecum.model.passage import Abstention, Hit, Signals
+from vademecum.text.language import UNKNOWN, detect
 
 # At this confidence it is refused: the scale's middle, whatever the signals.
 REFUSE_BELOW = 0.5
@@ -15,9 +16,7 @@ REFUSE_BELOW = 0.5
 
 # Fitted by `python benchmarks/refusal.py --fit` on Pira validation (CC BY 4.0), each question asked
 # with its passage and with it removed, and on half of CLAPnq dev (Apache-2.0), so that a tenth of
-# the answerable is lost. Where the best passage carries under a fifth of the question's idf mass,
-# question and documents are likely of two languages, and other weights hold.
-LITTLE_SHARE = 0.2
+# the answerable is lost. Across languages words are hardly there, and other weights hold.
 SAME = Weights(
     constant=-7.788,
     weights={"top": 11.779, "margin": 13.815, "share": 2.146},
@@ -57,13 +56,15 @@ def judge(
     signals: Iterable[Signals],
     dense: Sequence[Hit],
     *,
+    other_language: bool = False,
     same: Weights = SAME,
     across: Weights = ACROSS,
 ) -> Abstention:
     """Return whether to abstain, with the confidence (0..1) that the candidates can answer.
 
-    `signals` are those of all candidates, `dense` the hits of the dense leg, best first; `same`
-    and `across` weigh them where late interaction tells, which is most. Else the cosines do;
+    `signals` are those of all candidates, `dense` the hits of the dense leg, best first. Where late
+    interaction tells, which is most, `same` weighs them, or `across` where the question is in
+    another language than the best passage (`other_language`). Else the cosines do;
     without either (the dense leg was not asked or failed) only the share of the question's words.
     Near-miss questions (the right place, the wrong detail) pass: similarity cannot refuse them.
     """
@@ -76,8 +77,8 @@ def judge(
         share = max(s.keyword_share or 0.0 for s in candidates)
         evidence = _cosine_evidence(dense, share)
     else:
-        seen = _seen(late, dense)
-        evidence = (same if late.share >= LITTLE_SHARE else across).evidence(seen)
+        seen = _seen(late, dense) | {"other_language": float(other_language)}
+        evidence = (across if other_language else same).evidence(seen)
     confidence = chance(evidence)
     would = confidence < REFUSE_BELOW
     reason = "the nearest passages are not about this" if would else ""
@@ -90,6 +91,11 @@ def chance(evidence: float) -> float:
         return 1 / (1 + math.exp(-evidence))
     grown = math.exp(evidence)
     return grown / (1 + grown)
+
+
+def in_other_language(asked: str, language: str) -> bool:
+    """Tell whether a question is in another language than a passage in `language` (ISO 639-1)."""
+    return language != UNKNOWN and detect(asked, frozenset([language])) != language
 
 
 def late_signals(candidates: Iterable[Signals]) -> Late | None:

@@ -26,7 +26,7 @@ from vademecum.ports.reranker import Reranker
 from vademecum.ports.store import DocumentStore
 from vademecum.rank.blend import MAXSIM, RERANK_FIRST, RERANK_LEAD
 from vademecum.rank.ngrams import ngram_shares
-from vademecum.retrieve.abstain import judge
+from vademecum.retrieve.abstain import in_other_language, judge
 from vademecum.retrieve.calibrated import holding, judged_by, named, tuned
 from vademecum.retrieve.expand import Expanding
 from vademecum.retrieve.fuse import Fusion, fuse, levelled, with_spelling
@@ -188,6 +188,8 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     notes.timings["rerank"] = 1000 * (parts.clock.monotonic() - reranking)
     if query.mode == "hybrid":
         signals = await _by_texts(parts, query.text, signals, confirmed, notes)
+    best = next((confirmed[item].chunk for item in signals), None)
+    foreign = best is not None and in_other_language(query.text, best.language)
     documents = {item: confirmed[item].document_id for item in signals}
     kept = capped(signals, documents, parts.ranking.per_document)
     notes.timings["total"] = 1000 * (parts.clock.monotonic() - started)
@@ -198,7 +200,9 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     return Retrieval(
         query=query.text,
         passages=passages,
-        abstention=judge(signals.values(), dense.hits.hits, **judged_by(fitted)),
+        abstention=judge(
+            signals.values(), dense.hits.hits, other_language=foreign, **judged_by(fitted)
+        ),
         degraded=tuple(notes.degraded),
         timings_ms=notes.timings,
         plan=dense.hits.plan,
