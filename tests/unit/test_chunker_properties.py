@@ -34,7 +34,7 @@ CHUNKERS: dict[str, Callable[[int], Chunker]] = {
 }
 BY_BLOCKS = ("structure", "semantic", "parent")
 PIECES = (
-    *"ab é́\u200d️\n\t.!?।。,#|->*`\u3000\xa0\u200b\u0600\ufdfa",
+    *"ab é́\u200d️\x1f\n\t.!?।。,#|->*`\u3000\xa0\u200b\u0600\ufdfa",
     "नेपाली ",
     "क्षेत्र",
     "👩\u200d👩\u200d👧\u200d👦",
@@ -140,6 +140,8 @@ NAMED_COLUMNS = ParsedDocument(
 @example(document=parsed("a" + " " * 5_000 + "b"), tokens=8)
 @example(document=parsed("\ufdfa" * 50), tokens=8)
 @example(document=NAMED_COLUMNS, tokens=46)
+# Blanks that are no blanks to every tokenizer, between two sentences.
+@example(document=parsed("'0.\n" + "\x1f" * 9 + "5"), tokens=8)
 @given(document=DOCUMENTS, tokens=SIZES)
 def test_any_document(name: str, document: ParsedDocument, tokens: int) -> None:
     check(document, name, tokens)

@@ -87,15 +87,21 @@ def trains(question: str) -> bool:
     return _digest(question)[-1] % 2 == 0
 
 
-def fit_branch(cases: Sequence[Case], *, across: bool, loss: float) -> Branch:
+def fit_branch(
+    cases: Sequence[Case],
+    *,
+    across: bool,
+    loss: float,
+    more: Sequence[tuple[str, ...]] = MORE_SIGNALS,
+) -> Branch:
     """Return what the cases of one language relation give, with the point of refusal at which
-    `loss` (0..1) of the answerable are lost."""
+    `loss` (0..1) of the answerable are lost; one of `more` joins the usual signals."""
     own = [one for one in cases if one.across == across and one.signals]
     good = sum(one.answerable for one in own)
     bad = len(own) - good
     if min(good, bad) < LEAST_FITTED:
         return Branch(answerable=good, unanswerable=bad, weights=None, converged=True)
-    names = _best_signals(own, ACROSS_SIGNALS if across else SAME_SIGNALS)
+    names = _best_signals(own, ACROSS_SIGNALS if across else SAME_SIGNALS, more)
     usual = _usual(own, names)
     rows = _rows(own, names, usual)
     fit = fitted(rows, _labels(own))
@@ -162,13 +168,15 @@ def _fold(question: str) -> int:
     return _digest(question)[0] % FOLDS
 
 
-def _best_signals(cases: Sequence[Case], first: tuple[str, ...]) -> tuple[str, ...]:
+def _best_signals(
+    cases: Sequence[Case], first: tuple[str, ...], more: Sequence[tuple[str, ...]]
+) -> tuple[str, ...]:
     """Return the signals whose log loss is least on the folds that were left out of their fit; the
     fewest of those that are equal."""
-    losses = {more: _left_out_loss(cases, (*first, *more)) for more in MORE_SIGNALS}
+    losses = {names: _left_out_loss(cases, (*first, *names)) for names in more}
     least = min(losses.values())
-    more = next(names for names, loss in losses.items() if loss <= least + 1e-12)
-    return (*first, *more)
+    joined = next(names for names, loss in losses.items() if loss <= least + 1e-12)
+    return (*first, *joined)
 
 
 def _left_out_loss(cases: Sequence[Case], names: tuple[str, ...]) -> float:

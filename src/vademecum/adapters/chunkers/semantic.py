@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,9 +133,8 @@ class SemanticChunker:
             yield held
 
     def _together(self, one: _Unit, other: _Unit, ruler: Ruler) -> _Unit | None:
-        # Where a blank parts them, the tokens of both are those of each: see `Tokenizer`.
         size = one.tokens + other.tokens
-        if ruler.text[one.end] not in PARTING:
+        if not _parted(one, other, ruler.text):
             size = ruler.count(ruler.text[one.start : other.end])
         if one.header_tokens + size > self._tokens:
             return None
@@ -197,7 +197,7 @@ class SemanticChunker:
         first = 0
         while first < len(units):
             last = chosen[first]
-            # Where no blank parts two units, they may have more tokens together than apart.
+            # What no blank parts may have more tokens together than apart.
             while last > first and not self._fit(units[first : last + 1], ruler):
                 last -= 1
             yield units[first : last + 1]
@@ -216,10 +216,17 @@ class SemanticChunker:
 
     def _fit(self, run: Sequence[_Unit], ruler: Ruler) -> bool:
         """Return whether units that fit by the sum of their tokens do so as one text."""
-        if all(ruler.text[one.end] in PARTING for one in run[:-1]):
+        if all(_parted(one, other, ruler.text) for one, other in pairwise(run)):
             return True
         room = self._tokens - run[0].header_tokens
         return fits(ruler, run[0].start, run[-1].end, room)
+
+
+def _parted(one: _Unit, other: _Unit, text: str) -> bool:
+    """Tell whether the tokens of two units are those of each: between them lie blanks that part
+    words for every tokenizer (see `Tokenizer`), and no other, which may be a token itself."""
+    between = text[one.end : other.start]
+    return bool(between) and not between.strip(PARTING)
 
 
 def _lasts(units: Sequence[_Unit], tokens: int) -> list[int]:
