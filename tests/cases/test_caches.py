@@ -106,7 +106,7 @@ async def test_an_event_that_commits_after_later_ones_counts(bench: Bench) -> No
 
 async def test_ca_02_no_answer_is_shared_by_two_tenants_or_persons(bench: Bench) -> None:
     question = "What is my balance?"
-    long = f"{question} {'Please tell me exactly. ' * 40}"
+    long = f"{question} {'What is my balance today? ' * 40}"
     for tenant, amount in (("a", "17 dollars"), ("ab", "93 dollars")):
         scope = Scope.for_operator(tenant)
         await bench.ingest(source("balance", f"My balance is {amount} today."), scope=scope)

@@ -95,7 +95,7 @@ async def searched(bench: Bench, trace_id: UUID) -> dict[str, str]:
 async def test_co_01_the_first_follow_up_is_rewritten(bench: Bench) -> None:
     """CO-01: turn 1 about X; turn 2 `and how much is it?`: the search text names X."""
     await bench.ingest(source("a.txt", ARENA), source("p.txt", POOL))
-    first = await ask(bench, None, "What is there in the Arena Paulista museum?")
+    first = await ask(bench, None, "Can adults visit the Arena Paulista museum?")
     conversation = first.answer.conversation_id
     second = await ask(bench, None, "and how much is it?", conversation_id=conversation)
     found = await searched(bench, second.answer.trace_id)
