@@ -1,11 +1,14 @@
 """How is a value written as JSON, whoever reads it, and how is it read?"""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+
+_OBJECT, _OBJECT_OR_LIST = re.compile(r"\{"), re.compile(r"[{\[]")
 
 
 def written(value: Any, *, indent: int | None = None) -> str:
@@ -20,19 +23,27 @@ def read(text: str) -> Any:
 
 def objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield each JSON object that stands in a text, the outermost ones: what a language model
-    says before and behind does no harm."""
+    says before and behind does no harm, nor a list around them."""
+    return _values(text, _OBJECT)
+
+
+def objects_and_lists(text: str) -> Iterator[dict[str, Any] | list[Any]]:
+    """Yield each JSON object or list that stands in a text, the outermost ones."""
+    return _values(text, _OBJECT_OR_LIST)
+
+
+def _values(text: str, opening: re.Pattern[str]) -> Iterator[Any]:
     decoder = json.JSONDecoder(strict=False)
     at = 0
-    while (start := text.find("{", at)) >= 0:
+    while start := opening.search(text, at):
         try:
-            value, at = decoder.raw_decode(text, start)
+            value, at = decoder.raw_decode(text, start.start())
         except json.JSONDecodeError:
-            at = start + 1
+            at = start.end()
         except RecursionError:
             return
         else:
-            if isinstance(value, dict):
-                yield value
+            yield value
 
 
 def _plain(value: Any) -> Any:

@@ -1,10 +1,9 @@
 """What did a language model propose to remember, however badly it wrote it down?"""
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from vademecum.jsontext import objects_and_lists
 from vademecum.model.memory import KINDS, Kind
 from vademecum.text.late import late
 
@@ -38,7 +37,7 @@ class Reply:
 def read_reply(text: str) -> Reply | None:
     """Return what a reply proposes; None where it is not clear what it says, which is not the same
     as nothing. Fences and talk around the JSON do no harm, nor a bare list, nor `null`."""
-    for value in _values(_BAD_ESCAPE.sub(r"\\\\", text)):
+    for value in objects_and_lists(_BAD_ESCAPE.sub(r"\\\\", text)):
         entries = _entries(value)
         if entries is not None:
             read = [_proposal(entry) for entry in entries[:_MOST_PROPOSALS]]
@@ -47,26 +46,6 @@ def read_reply(text: str) -> Reply | None:
                 unreadable=sum(proposal is None for proposal in read),
             )
     return None
-
-
-def _values(text: str) -> Iterator[Any]:
-    """Yield each JSON object or list that stands in a text, the outermost ones."""
-    decoder = json.JSONDecoder(strict=False)
-    at = 0
-    while (start := _opening(text, at)) is not None:
-        try:
-            value, at = decoder.raw_decode(text, start)
-        except json.JSONDecodeError:
-            at = start + 1
-        except RecursionError:
-            return
-        else:
-            yield value
-
-
-def _opening(text: str, at: int) -> int | None:
-    places = [place for place in (text.find("{", at), text.find("[", at)) if place >= 0]
-    return min(places, default=None)
 
 
 def _entries(value: Any) -> list[Any] | None:

@@ -40,7 +40,7 @@ class Fusion:
 def fuse(
     fusion: Fusion, mode: Mode, dense: DenseHits, keyword: KeywordHits
 ) -> dict[ChunkId, Signals]:
-    """Return the signals of every candidate, best first; ties by id, so that runs agree."""
+    """Return the signals of every candidate, best first."""
     cosines = {hit.chunk_id: hit.score for hit in dense.hits}
     bm25 = {hit.chunk_id: hit.score for hit in keyword.hits}
     dense_ranks = {item: rank for rank, item in enumerate(cosines, start=1)}
@@ -51,19 +51,17 @@ def fuse(
         fused = bm25
     else:
         fused = _fused(fusion, cosines, bm25, keyword.shares, dense.low)
-    order = sorted(fused, key=lambda item: (-fused[item], item))
-    return {
+    signals = {
         item: Signals(
             dense=cosines.get(item),
             dense_rank=dense_ranks.get(item),
             keyword=bm25.get(item),
             keyword_rank=keyword_ranks.get(item),
             keyword_share=keyword.shares.get(item),
-            fused=fused[item],
-            final=fused[item],
         )
-        for item in order
+        for item in fused
     }
+    return _in_order(signals, fused)
 
 
 def with_spelling(
@@ -73,11 +71,8 @@ def with_spelling(
     where `shares` holds U4 (0..1) of each. U4 is known only once the texts are read."""
     weight = 2 * (1 - fusion.dense_weight) * NGRAM_WEIGHT
     fused = {item: own.fused + weight * shares[item] for item, own in signals.items()}
-    order = sorted(fused, key=lambda item: (-fused[item], item))
-    return {
-        item: replace(signals[item], ngram_share=shares[item], fused=fused[item], final=fused[item])
-        for item in order
-    }
+    spelt = {item: replace(own, ngram_share=shares[item]) for item, own in signals.items()}
+    return _in_order(spelt, fused)
 
 
 def levelled(
@@ -103,6 +98,13 @@ def levelled(
         item: own.fused - weight * (usual[languages[item]] - common)
         for item, own in signals.items()
     }
+    return _in_order(signals, fused)
+
+
+def _in_order(
+    signals: Mapping[ChunkId, Signals], fused: Mapping[ChunkId, float]
+) -> dict[ChunkId, Signals]:
+    """Return the candidates by new fused scores, best first; ties by id, so that runs agree."""
     order = sorted(fused, key=lambda item: (-fused[item], item))
     return {item: replace(signals[item], fused=fused[item], final=fused[item]) for item in order}
 

@@ -2,20 +2,20 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
-from vademecum.deadline import Turnstile, answered, within
-from vademecum.errors import EmbeddingInvalid, ModelUnusable, ServiceAway
+from vademecum.deadline import Turnstile, answered
+from vademecum.errors import EmbeddingInvalid, ModelUnusable
 from vademecum.model.calibration import Calibration
 from vademecum.model.embedding import FloatArray, TokenStates, check_states, check_vectors
 from vademecum.model.ids import ChunkId
 from vademecum.model.index import DenseHits, Selection
-from vademecum.model.passage import ConfirmedChunk, Hit, Passage, Retrieval, Signals
+from vademecum.model.passage import ConfirmedChunk, Passage, Retrieval, Signals
 from vademecum.model.principal import Scope
 from vademecum.model.query import Query
 from vademecum.ports.calibrations import Calibrations
@@ -30,6 +30,7 @@ from vademecum.retrieve.abstain import in_other_language, judge
 from vademecum.retrieve.calibrated import holding, judged_by, named, tuned
 from vademecum.retrieve.expand import Expanding
 from vademecum.retrieve.fuse import Fusion, fuse, levelled, with_spelling
+from vademecum.retrieve.notes import Notes
 from vademecum.retrieve.rerank import (
     RERANKED,
     by_texts,
@@ -130,43 +131,10 @@ class _Late:
     mixed: bool
 
 
-@dataclass(slots=True, kw_only=True)
-class _Notes:
-    """What a search leaves for its trace."""
-
-    clock: Clock
-    degraded: list[str] = field(default_factory=list)
-    timings: dict[str, float] = field(default_factory=dict)
-
-    async def timed(
-        self, name: str, work: Callable[[], Awaitable[T]], empty: T, seconds: float
-    ) -> T:
-        """Return what `work` gives, or `empty` where it fails or takes too long, noting it. It is
-        called here, so that nothing waits for ever where this is cancelled before it begins."""
-        started = self.clock.monotonic()
-        try:
-            return await within(work(), seconds)
-        except TimeoutError:
-            self.degraded.append(f"{name}: DEADLINE")
-            return empty
-        except (EmbeddingInvalid, ModelUnusable, ServiceAway) as error:
-            self.degraded.append(f"{name}: {error.code}")
-            return empty
-        finally:
-            self.timings[name] = 1000 * (self.clock.monotonic() - started)
-
-    def finite(self, name: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """Return the hits whose scores are numbers: another would upset every ordering."""
-        kept = tuple(hit for hit in hits if math.isfinite(hit.score))
-        if len(kept) < len(hits):
-            self.degraded.append(f"{name}: not finite")
-        return kept
-
-
 async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieval:
     """Search both legs at once, fuse, confirm, rerank, judge. What fails is named in
     `degraded`."""
-    notes = _Notes(clock=parts.clock)
+    notes = Notes(clock=parts.clock)
     started = parts.clock.monotonic()
     narrowed = _narrow(scope, query)
     (dense, keyword), fitted = await asyncio.gather(
@@ -188,8 +156,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
     notes.timings["rerank"] = 1000 * (parts.clock.monotonic() - reranking)
     if query.mode == "hybrid":
         signals = await _by_texts(parts, query.text, signals, confirmed, notes)
-    best = next((confirmed[item].chunk for item in signals), None)
-    foreign = best is not None and in_other_language(query.text, best.language)
+    foreign = _in_other_language(query.text, signals, confirmed)
     documents = {item: confirmed[item].document_id for item in signals}
     kept = capped(signals, documents, parts.ranking.per_document)
     notes.timings["total"] = 1000 * (parts.clock.monotonic() - started)
@@ -215,7 +182,7 @@ async def retrieve(parts: RetrieveParts, scope: Scope, query: Query) -> Retrieva
 
 
 async def _calibration(
-    parts: RetrieveParts, scope: Scope, query: Query, notes: _Notes
+    parts: RetrieveParts, scope: Scope, query: Query, notes: Notes
 ) -> Calibration | None:
     """Return what was fitted to the one collection that is searched, if it holds."""
     names = scope.collections or frozenset()
@@ -227,7 +194,7 @@ async def _calibration(
 
 
 async def _legs(
-    parts: RetrieveParts, scope: Scope, query: Query, notes: _Notes
+    parts: RetrieveParts, scope: Scope, query: Query, notes: Notes
 ) -> tuple[_DenseLeg, KeywordHits]:
     selection = Selection(as_of=query.as_of, filter=query.filter)
     k = max(CANDIDATES, 2 * query.k)
@@ -285,7 +252,7 @@ async def _read(
     query: Query,
     fused: Mapping[ChunkId, Signals],
     states: TokenStates | None,
-    notes: _Notes,
+    notes: Notes,
 ) -> tuple[dict[ChunkId, ConfirmedChunk], Mapping[ChunkId, bytes]]:
     """Return the best candidates as the store confirms them, and the token states of those that
     are reranked, {} where the index gives none: read at the same time. Raises: DatabaseAway."""
@@ -352,12 +319,22 @@ def _second_order(
     }
 
 
+def _in_other_language(
+    asked: str, signals: Mapping[ChunkId, Signals], confirmed: Mapping[ChunkId, ConfirmedChunk]
+) -> bool:
+    """Tell whether the question is in another language than the best passage; False where late
+    interaction told nothing, since only that is weighed by it."""
+    if all(own.maxsim is None for own in signals.values()):
+        return False
+    return in_other_language(asked, confirmed[next(iter(signals))].chunk.language)
+
+
 async def _by_texts(
     parts: RetrieveParts,
     asked: str,
     signals: dict[ChunkId, Signals],
     confirmed: Mapping[ChunkId, ConfirmedChunk],
-    notes: _Notes,
+    notes: Notes,
 ) -> dict[ChunkId, Signals]:
     """Return the candidates as a reranker orders the first of them; in the order that they have
     where there is none, where the best leads clearly, or where it fails or takes too long."""
@@ -377,7 +354,7 @@ async def _scored(reranker: Reranker, asked: str, texts: Sequence[str]) -> list[
     return checked_scores(await reranker.scores(asked, texts), len(texts))
 
 
-def _described(parts: RetrieveParts, query: Query, notes: _Notes) -> Mapping[str, object]:
+def _described(parts: RetrieveParts, query: Query, notes: Notes) -> Mapping[str, object]:
     """Return how the legs were merged, for the trace; of a reranker, whether it was asked too."""
     if query.mode != "hybrid":
         return {"mode": query.mode}
